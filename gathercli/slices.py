@@ -67,6 +67,7 @@ SLICES: Final = (
         options={
             "pictures of check": "explain.pictures:IllegalPictures",
             "pictures of compare": "explain.pictures:VersionPictures",
+            "pictures of diagnose": "explain.pictures:WrongPictures",
             "pictures of info": "explain.heat_options:HeatOptions",
         },
     ),

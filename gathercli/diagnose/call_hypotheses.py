@@ -183,8 +183,8 @@ def layouts(shape: tuple[int, ...]) -> Iterator[DataLayout]:
         moves.append((f"pitch {pitch}", words, partial(_apart, width=width, pitch=pitch)))
     for name, words, move in moves:
         yield DataLayout(name, words, moved=move, alone=False)
-        alone, words = name.startswith("moved"), f"{words}; outside are zeros"
-        yield DataLayout(f"{name}, zeros", words, moved=move, alone=alone, zeros=True)
+        alone, beyond = name.startswith("moved"), f"{words}; outside are zeros"
+        yield DataLayout(f"{name}, zeros", beyond, moved=move, alone=alone, zeros=True)
     for axis, size in enumerate(shape):
         flip = partial(_flipped, inner=product(shape[axis + 1 :]), size=size)
         words = f"axis {axis} of data is read back to front"

@@ -39,7 +39,7 @@ from gathercli.diagnose.index_hypotheses import (
     orders,
 )
 from gathercli.diagnose.index_hypotheses import then as converted_again
-from gathercli.diagnose.output_hypotheses import IN_ORDER, OutputPlacement, placements
+from gathercli.diagnose.output_hypotheses import IN_ORDER, OutputPlacement, placements, unwritten
 from gathercli.diagnose.output_hypotheses import then as placed_again
 from gathercli.diagnose.prediction import (
     CellSource,
@@ -78,8 +78,8 @@ class Candidates:
         output: ObservedOutput,
         policy: Treatment,
     ) -> None:
-        self.row, self.call, self.tensors = row, call, dict(tensors)
-        self._output, self._policy = output, policy
+        self.row, self.attrs, self.call, self.tensors = row, attrs, call, dict(tensors)
+        self.output, self._policy = output, policy
         data = next(iter(tensors.values()))
         self._pool = ElementPool(
             [data, *(t for (n, t) in tensors.items() if row.input(n).copied and t is not data)]
@@ -99,6 +99,12 @@ class Candidates:
         self._unfitted: dict[tuple[int, ...], list[OutputPlacement]] = {}
         self._plain: dict[Any, bool] = {}
         self._rows = 0
+        self.tail: int | None = None  # the first wrong cell of a large output
+
+    def on(self, tensors: Mapping[str, Tensor]) -> Candidates:
+        """Return those about other inputs of the same shapes."""
+        call = self.row, self.attrs, self.call
+        return Candidates(*call, tensors, output=self.output, policy=self._policy)
 
     def asked(self) -> Hypothesis | None:
         """Return the call as the version says; None if its output has another shape."""
@@ -166,16 +172,16 @@ class Candidates:
             for each in self._changed(twice):
                 yield from self._unplaced(each)
         asked = self._hypothesis(self._frames[0])
-        for first in placements(known(self.call.shape), self._output.shape):
+        for first in placements(known(self.call.shape), self.output.shape):
             fitted = self._fit(asked._replace(placement=first))
             for fit in (None, fitted):
-                for second in placements(self._output.shape, self._output.shape, fit):
+                for second in placements(self.output.shape, self.output.shape, fit):
                     yield asked._replace(placement=placed_again(first, second))
 
     @cached_property
     def _fitted_readings(self) -> list[Reading]:
         """The readings whose numbers follow from the output, if it has the size of the right."""
-        data, size = next(iter(self.tensors.values())), self._output.cells
+        data, size = next(iter(self.tensors.values())), self.output.cells
         if self.call is None or not size or data.dtype.kind is Kind.STRING:
             return []
         if size_of(known(self.call.shape)) != size:
@@ -183,7 +189,7 @@ class Candidates:
         asked = self._hypothesis(self._frames[0])
         cells = np.linspace(0, size - 1, min(size, MAX_FITTED)).astype(np.int64)
         values, fates = self.prediction(asked).values(cells)
-        read, held = fates == READ, self._output.held(cells)
+        read, held = fates == READ, self.output.held(cells)
         floats = [each for each in data.blocks() if each.dtype.kind == "f" and each.size]
         most = max((float(max(each.max(), -each.min())) for each in floats), default=0.0)
         return list(fitted_readings(values[read], held[read], most))
@@ -218,15 +224,20 @@ class Candidates:
         rows = self._indices if self.row.tuples else self._indices[..., None]
         if rows.ndim < 2 or not 0 < rows.size <= MAX_MOVED:
             return []
-        name = next(each.name for each in self.row.inputs if each.values)
-        changed: list[IndexOrder] = []
-        for each in orders(rows.shape, tuples=self.row.tuples):
-            placed = each.places(rows)
-            if not np.array_equal(placed, rows):
-                moved = Tensor(self.tensors[name].dtype, placed.reshape(self._indices.shape))
-                self._ordered[each.name] = self.tensors | {name: moved}
-                changed.append(each)
-        return changed
+        every = orders(rows.shape, tuples=self.row.tuples)
+        return [each for each in every if not np.array_equal(each.places(rows), rows)]
+
+    def _in_order(self, order: IndexOrder) -> dict[str, Tensor]:
+        """Return the inputs, with the indices in an order."""
+        if not order.name:
+            return self.tensors
+        if order.name not in self._ordered:
+            rows = self._indices if self.row.tuples else self._indices[..., None]
+            name = next(each.name for each in self.row.inputs if each.values)
+            placed = order.places(rows).reshape(self._indices.shape)
+            moved = Tensor(self.tensors[name].dtype, placed)
+            self._ordered[order.name] = self.tensors | {name: moved}
+        return self._ordered[order.name]
 
     def _is_idle(self, hypothesis: Hypothesis) -> bool:
         """Return whether the treatment concerns no index."""
@@ -262,7 +273,7 @@ class Candidates:
 
     def _unplaced(self, hypothesis: Hypothesis) -> Iterator[Hypothesis]:
         """Yield a hypothesis whose output has the shape."""
-        if self._shape(hypothesis) == self._output.shape:
+        if self._shape(hypothesis) == self.output.shape:
             yield hypothesis
 
     def _placed(self, hypothesis: Hypothesis) -> Iterator[Hypothesis]:
@@ -278,17 +289,19 @@ class Candidates:
     ) -> Iterator[OutputPlacement]:
         """Yield the placements of an output of a shape, and those that fit it."""
         if shape not in self._unfitted:
-            self._unfitted[shape] = list(placements(shape, self._output.shape))
+            self._unfitted[shape] = list(placements(shape, self.output.shape))
         yield from self._unfitted[shape]
-        if len(shape) == len(self._output.shape):
-            yield from placements(shape, self._output.shape, self._fit(hypothesis))
+        if self.tail is not None and shape == self.output.shape:
+            yield unwritten(self.tail)
+        if len(shape) == len(self.output.shape):
+            yield from placements(shape, self.output.shape, self._fit(hypothesis))
 
     def _fit(self, hypothesis: Hypothesis) -> Callable[[int], AnyArray]:
         """Return a function of an axis to a mask of its rows that differ."""
         prediction = self.prediction(hypothesis)
 
         def differing(axis: int) -> AnyArray:
-            shape = self._output.shape
+            shape = self.output.shape
             right = shape if hypothesis.placement.name else prediction.shape
             if axis < 0:  # of all cells
                 axis, right, shape = 0, (size_of(right),), (size_of(shape),)
@@ -305,9 +318,7 @@ class Candidates:
             to = ((first * right[axis] + row) * inner + s).reshape(-1)
             values, fates = prediction.values(to)
             refused = fates == REFUSED  # whatever such a cell holds, it is no other row
-            agrees = refused | (fates <= FILLED) & self._output.agrees(
-                values, self._output.held(at)
-            )
+            agrees = refused | (fates <= FILLED) & self.output.agrees(values, self.output.held(at))
             differs: AnyArray = ~agrees.reshape(rows, -1).all(axis=1)
             return differs
 
@@ -334,7 +345,7 @@ class Candidates:
         key = h.frame.name, h.frame.departures, h.layout.name, *names
         if key not in self._sources:
             call = self.bound(hypothesis)
-            tensors = self._ordered.get(h.order.name, self.tensors)
+            tensors = self._in_order(h.order)
             self._sources[key] = None if call is None else CellSource(call, h, tensors)
         return self._sources[key]
 
@@ -343,7 +354,7 @@ class Candidates:
         source = self._source(hypothesis)
         if source is None:
             raise LookupError(hypothesis.frame.name)
-        return Prediction(hypothesis, source, self._pool, self._output.storage)
+        return Prediction(hypothesis, source, self._pool, self.output.storage)
 
 
 def _filled_in(row: Any, axis: int) -> Any:
@@ -360,47 +371,3 @@ def _all_plain(indices: AnyArray, size: int) -> bool:
     starts = range(0, flat.size, MAX_PROBED)
     blocks = (exact(flat[start : start + MAX_PROBED], size) for start in starts)
     return all(bool(((k >= 0) & (k < size)).all()) for k in blocks)
-
-
-# Ties
-
-
-def apart(tied: list[Hypothesis], candidates: Candidates) -> str | None:
-    """Return what would tell the first of tied hypotheses from another."""
-    if len(tied) < 2:
-        return None
-    first, *others = tied
-    for other in others:
-        one = first._replace(conversion=other.conversion, treatment=other.treatment)
-        if one._replace(others=other.others) == other:
-            probe = _index_apart(first, other, candidates.bound(first))
-            if probe is not None:
-                return probe
-    return "data whose elements all differ, or another shape, may tell them apart"
-
-
-def _index_apart(one: Hypothesis, other: Hypothesis, call: Call | None) -> str | None:
-    """Return an index that two hypotheses treat differently, in words."""
-    if call is None:
-        return None
-    ((_, axes),) = call.indexed.items()
-    along = next((each for each in axes if each.size), None)
-    if along is None:
-        return None
-    s = along.size
-    ends = [0, -1, s - 1, s, -s, -s - 1, 2 * s, -2 * s - 1, 127, 128, 255, 256, 1 << 16]
-    ends += [n for h in (one, other) for n in h.others if n]
-    ends += [1 << 31, 1 << 32, (1 << 32) + 1, -(1 << 31) - 1]
-    for k in ends:
-        if _outcome(one, k, s) != _outcome(other, k, s):
-            where = f" on axis {along.axis}, of size {s}," if len(axes) > 1 else ""
-            return f"an index of {k}{where} would tell them apart"
-    return None
-
-
-def _outcome(h: Hypothesis, k: int, s: int) -> tuple[int, int, str, bool]:
-    """Return the position and the fate of an index, what fills it, and whether it is stale."""
-    converted = h.conversion.function(np.array([k]), s, h.others[0])
-    at, fates = (int(np.ravel(each)[0]) for each in h.treatment.function(converted, s, h.others[1]))
-    fill = h.treatment.fill if fates else ""
-    return at, fates, fill, h.treatment.keeps and bool(fill)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gathercli.cli.call import NamedCall, TensorOptions, TypeOptions
-from gathercli.cli.declarations import INPUT, Answer, Options, argument, option
+from gathercli.cli.declarations import INPUT, OUTPUT, Answer, Options, argument, flag, option
 from gathercli.cli.options import TEXT_FORMAT, ToleranceOptions, tolerance, type_of
+from gathercli.cli.slice_options import PictureOptions
 from gathercli.errors import MismatchError, UsageError
 
 if TYPE_CHECKING:
@@ -84,9 +85,10 @@ class DiagnosedTensors(TensorOptions):
         return tensor
 
 
-class DiagnosisTolerance(ToleranceOptions):
-    """The tolerances of elements that are taken for equal."""
+class DiagnosisOptions(ToleranceOptions):
+    """The tolerances of elements that are taken for equal, and what to tell apart."""
 
+    suggest: bool = flag(OUTPUT, "--suggest")
     rtol: float = tolerance("--rtol", "Relative tolerance of elements that are taken for equal")
     atol: float = tolerance("--atol", "Absolute tolerance of them")
 
@@ -97,28 +99,34 @@ class DiagnosedCall(NamedCall):
     tensors: DiagnosedTensors
 
 
-def run(call: DiagnosedCall, near: DiagnosisTolerance, fmt: str = TEXT_FORMAT) -> Answer:
+def run(
+    call: DiagnosedCall, options: DiagnosisOptions, pictures: PictureOptions, fmt: str = TEXT_FORMAT
+) -> Answer:
     """Find what explains the output, and return it as an answer."""
     del fmt  # the answer has both
     from gathercli.diagnose.diagnosis import DiagnosisReport, diagnose
 
     operator = call.operator
     attrs = {name: value for name, value in operator.attrs.typed.items() if value is not None}
-    with call.open() as opened:
+    with pictures.opened() as saved, call.open() as opened:
         inputs = opened.inputs
         tensors = opened.read(inputs.tensor)
         with opened.context:
-            wrong = call.tensors.read_wrong(inputs, tensors[0].dtype, near.tolerance)
+            wrong = call.tensors.read_wrong(inputs, tensors[0].dtype, options.tolerance)
             diagnosis = diagnose(
                 opened.op,
                 *tensors,
                 wrong=wrong,
-                tolerance=near.tolerance,
+                tolerance=options.tolerance,
                 negative=operator.negative,
                 out_of_range=operator.out_of_range,
+                suggest=options.suggest,
                 progress=opened.progress,
                 **attrs,
             )
+            report = DiagnosisReport.of(diagnosis)
+            report.draw(saved.files, pictures)
         inputs.recheck()
-
-    return Answer.of(DiagnosisReport.of(diagnosis), status=int(not diagnosis.is_whole))
+        saved.commit()
+    status = int(not diagnosis.is_whole)
+    return Answer.of(report, status=status, remarks=saved.remarks)

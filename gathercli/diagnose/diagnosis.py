@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -11,15 +12,16 @@ import numpy as np
 from gathercli import ops
 from gathercli.compute.compare import Tolerance
 from gathercli.diagnose.call_hypotheses import FILLS
-from gathercli.diagnose.combinations import Candidates, apart
+from gathercli.diagnose.combinations import Candidates
 from gathercli.diagnose.index_hypotheses import specified
 from gathercli.diagnose.prediction import ObservedOutput
 from gathercli.diagnose.search import MovedRow, Search, moved_rows, where
+from gathercli.diagnose.ties import SuggestedCall, Suggestion, apart, suggestion
 from gathercli.errors import InputError, OperatorError, sentence
 from gathercli.frameworks import FrameworkRow, every_framework, every_row
 from gathercli.frameworks.versions import family_of, row_of
 from gathercli.report.header import TensorType, title
-from gathercli.report.terminal import Report
+from gathercli.report.terminal import PICTURE_WIDTH, Report
 from gathercli.report.versions import hanging
 from gathercli.spec.call import Call, Operand
 from gathercli.spec.op import Adaptation, Negative, OutOfRange
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
 
     from rich.text import Text
 
+    from gathercli.cli.slice_options import PictureOptions
+    from gathercli.compute.storage import AnyArray
     from gathercli.compute.tensor import Tensor
     from gathercli.compute.threads import ProgressCallback
     from gathercli.diagnose.prediction import Hypothesis
@@ -78,9 +82,11 @@ class Diagnosis(NamedTuple):
     refusal: OperatorError | None  # why they do
     tensors: dict[str, Tensor]  # the inputs by name
     wrong: Tensor  # the output
+    blocks: Callable[[], Iterator[AnyArray]]  # yields the cells that are wrong, in order
     explanations: tuple[Named, ...]  # best first; not empty
     # an index that two of the first treat differently, in words; None if there is none
     apart: str | None = None
+    suggestion: Suggestion | None = None  # a call that tells the first apart, if it was asked for
     # that differ from the output of the version; None if the shapes do, or none does
     wrong_cells: ReportedCells | None = None
     unexplained: ReportedCells | None = None  # by the first explanation; None if it explains all
@@ -126,12 +132,14 @@ def diagnose(
     tolerance: Tolerance | None = None,
     negative: str = "spec",
     out_of_range: str = "spec",
+    suggest: bool = False,
     progress: ProgressCallback | None = None,
     **attrs: Any,
 ) -> Diagnosis:
     """Find what explains an output, `wrong`, of a row, or of a command and one of its versions.
 
-    Elements within `tolerance` are equal. InputError (``diagnosis``) says that no hypothesis gives
+    Elements within `tolerance` are equal; `suggest` looks for a call that tells explanations that
+    tie apart. InputError (``diagnosis``) says that no hypothesis gives
     an output of this shape.
     """
     row = row_of(op, version)
@@ -158,7 +166,11 @@ def diagnose(
     explanations = search.explanations()
     if not explanations:
         raise _no_shape(call, wrong, refusal)
-    return _diagnosis(search, wrong, refusal, explanations)
+    diagnosis = _diagnosis(search, wrong, refusal, explanations)
+    if suggest and diagnosis.likely:
+        tied = [each.explanation.hypothesis for each in diagnosis.first]
+        diagnosis = diagnosis._replace(suggestion=suggestion(tied, candidates))
+    return diagnosis
 
 
 def _no_shape(call: Call | None, wrong: Tensor, refusal: OperatorError | None) -> InputError:
@@ -197,6 +209,7 @@ def _diagnosis(
         refusal,
         candidates.tensors,
         wrong,
+        lambda: iter(()) if base is None else search.wrong_blocks(base.hypothesis),
         named,
         wrong_cells=base and cells(base),
         unexplained=cells(explanations[0]),
@@ -358,6 +371,9 @@ def _closing(diagnosis: Diagnosis) -> Iterator[str]:
         others = len(first) - MAX_SHOWN
         more = f" ({grouped(others)} more not shown)" if others > 0 else ""
         yield f"the first {grouped(len(first))} tie{more}: {diagnosis.apart}"
+    if diagnosis.suggestion is not None:
+        call = SuggestedCall.of(diagnosis.suggestion, diagnosis.row, diagnosis.call)
+        yield from call.lines([each.sentence for each in first[:MAX_SHOWN]])
     if diagnosis.unexplained is not None:
         number = diagnosis.unexplained.count
         yield (
@@ -365,7 +381,9 @@ def _closing(diagnosis: Diagnosis) -> Iterator[str]:
             f"{_first(diagnosis.unexplained)}"
         )
     elif not diagnosis.is_whole:
-        yield "only one cell differs, which proves nothing"
+        number = first[0].explanation.wrong or 0
+        what = "" if number < 2 else " of two mistakes"
+        yield f"only {counted(number, 'cell differs', 'cells differ')}, which proves nothing{what}"
     if score.foreign:
         yield (
             f"of them {counted(score.foreign, 'holds', 'hold')} foreign memory: the index points "
@@ -414,16 +432,17 @@ class DiagnosisReport(Report):
     explanations: tuple[LikelyCause, ...]  # best first
     tied: int
     apart: str | None  # an index that tells those that tie apart
+    suggestion: SuggestedCall | None  # a call that does, if it was asked for
     _diagnosis: Diagnosis
 
     @classmethod
     def of(cls, diagnosis: Diagnosis) -> DiagnosisReport:
         """Report on a diagnosis."""
-        call, likely = diagnosis.call, diagnosis.likely
+        call, likely = diagnosis.suggestion, diagnosis.likely
         first = diagnosis.first if likely else ()
         return cls(
             diagnosis.row.full_name,
-            {each.name: getattr(call, each.name, None) for each in diagnosis.row.attrs},
+            {each.name: getattr(diagnosis.call, each.name, None) for each in diagnosis.row.attrs},
             {name: TensorType.of(tensor) for name, tensor in diagnosis.tensors.items()},
             TensorType.of(diagnosis.wrong),
             _verdict(diagnosis),
@@ -436,12 +455,19 @@ class DiagnosisReport(Report):
             tuple(LikelyCause.of(each, is_first=each in first) for each in likely[:MAX_IN_JSON]),
             len(first),
             diagnosis.apart if likely else None,
+            call and SuggestedCall.of(call, diagnosis.row, diagnosis.call),
             diagnosis,
         )
 
     def styled(self, width: int | None) -> Text:
         """Write what explains it, and who is known to do that."""
         return diagnosis_text(self._diagnosis, width)
+
+    def draw(self, files: Sequence[Any], pictures: PictureOptions) -> None:
+        """Write the picture of where the wrong cells are into open files."""
+        array, blocks = self._diagnosis.wrong.array, self._diagnosis.blocks()
+        lines = self.plain(PICTURE_WIDTH).splitlines()
+        pictures.draw(files, array, blocks, lines, partial(self.styled, PICTURE_WIDTH))
 
 
 def _verdict(diagnosis: Diagnosis) -> str:

@@ -302,14 +302,19 @@ def _fitted(shape: tuple[int, ...], fit: Fit) -> Placements:
             yield from _by_rows(shape, shape, axis, rows)
     differs = np.flatnonzero(fit(-1)) if len(shape) > 1 else np.empty(0, int)
     if differs.size and differs[-1] + 1 == product(shape):
-        first, words = int(differs[0]), f"the cells from {differs[0]} on were not written"
-        yield _until(first, f"cells from {first} zero", f"{words}, and hold zeros", -1)
+        first = int(differs[0])
+        yield unwritten(first)
         if min(first, differs.size) >= MIN_UNWRITTEN and differs.size == differs[-1] + 1 - first:
-            yield _until(first, f"cells from {first} unwritten", words, UNWRITTEN)
+            yield unwritten(first, zeros=False)
 
 
-def _until(first: int, name: str, sentence: str, then: int) -> OutputPlacement:
-    return OutputPlacement(name, sentence, lambda cells: np.where(cells < first, cells, then))
+def unwritten(first: int, *, zeros: bool = True) -> OutputPlacement:
+    """Return what leaves the cells from one on unwritten: zeros, or whatever lay there."""
+    held, kind = (-1, "zero") if zeros else (UNWRITTEN, "unwritten")
+    words = f"the cells from {first} on were not written" + ", and hold zeros" * zeros
+    return OutputPlacement(
+        f"cells from {first} {kind}", words, lambda cells: np.where(cells < first, cells, held), 2
+    )
 
 
 MIN_UNWRITTEN: Final = 8  # the least number of right cells, and of foreign ones behind them

@@ -47,6 +47,7 @@ def diagnose(
     out_of_range: str = "spec",
     rtol: float = 0.0,
     atol: float = 0.0,
+    suggest: bool = False,
 ) -> DiagnosisReport:
     """Find what explains an output that is wrong, and who is known to do that.
 
@@ -58,6 +59,8 @@ def diagnose(
         The output, of any shape and type; a list has the type of `data` if that can hold it.
     rtol, atol
         Elements that differ by ``atol + rtol * |expected|`` at most are equal.
+    suggest
+        Whether to look for a call that tells explanations that tie apart.
 
     Raises
     ------
@@ -82,6 +85,7 @@ def diagnose(
                 tolerance=tolerance,
                 negative=negative,
                 out_of_range=out_of_range,
+                suggest=suggest,
                 axis=axis,
                 batch_dims=batch_dims,
             )

@@ -19,7 +19,7 @@ from gathercli.compute.compare import text_of
 from gathercli.compute.storage import AnyArray
 from gathercli.compute.threads import ProgressCallback
 from gathercli.diagnose.call_hypotheses import FILLS
-from gathercli.diagnose.combinations import Candidates
+from gathercli.diagnose.combinations import PROBED_ROWS, Candidates
 from gathercli.diagnose.index_hypotheses import FILLED, FOREIGN, READ, REFUSED, TREATMENTS
 from gathercli.diagnose.output_hypotheses import OutputPlacement
 from gathercli.diagnose.prediction import Hypothesis, ObservedOutput, Prediction
@@ -65,7 +65,7 @@ class ScoredHypothesis(NamedTuple):
     score: Score
     # cells that differ from the call as the version says; None if its output has another shape
     wrong: int | None = None
-    proves: bool = True  # whether more than one wrong cell proves it, or what was done to an index
+    proves: bool = True  # whether enough wrong cells prove it, or what was done to an index
     # whether it explains no more wrong cells than one of all hypotheses would by chance
     by_chance: bool = False
 
@@ -112,6 +112,8 @@ def is_by_chance(explained: int, cells: int, likelihood: float, departures: int)
     return exponent < (log(tried / MAX_BY_CHANCE) if departures else inf)
 
 
+# The wrong cells that prove no, one and two departures; of all pairs some explain fewer by chance.
+PROVING_CELLS: Final = (0, 2, 6)
 FEW_CELLS: Final = 192  # cells of each kind, right and wrong, that every combination is tried on
 MORE_CELLS: Final = 1 << 14  # cells that the best combinations are tried on
 
@@ -150,6 +152,8 @@ class Search:
             self.base = self._proved(asked)
             if self.base.score.is_whole:
                 return [self.base]
+            if self._cells > PROBED_ROWS[1]:
+                self.candidates.tail = next(self._legal_wrong(asked), None)
         self._few = self._chosen(asked)
         best: list[ScoredHypothesis] = []
         for _ in range(SEARCH_ROUNDS):
@@ -299,18 +303,32 @@ class Search:
         if self.base is None:
             return ScoredHypothesis(hypothesis, score)
         wrong = self.base.score.total - self.base.score.explained
-        proves = wrong > 1 or (hypothesis.of_indices and self.candidates.has_outside)
+        least = PROVING_CELLS[min(hypothesis.departures, 2)]
+        is_outside = least <= PROVING_CELLS[1] and hypothesis.of_indices
+        proves = wrong >= least or (is_outside and self.candidates.has_outside)
         return ScoredHypothesis(hypothesis, score, wrong, proves)
 
     def wrong_cells(self, hypothesis: Hypothesis, most: int) -> AnyArray:
         """Return up to `most` cells that a hypothesis does not explain, in order."""
-        chosen = [np.empty(0, np.int64)]
-        for cells in self._blocks():
-            agrees, _ = self.compared(hypothesis, cells)
-            chosen.append(cells[~agrees])
-            if sum(map(len, chosen)) >= most:
+        chosen, number = [np.empty(0, np.int64)], 0
+        for cells in self.wrong_blocks(hypothesis):
+            chosen.append(cells)
+            number += len(cells)
+            if number >= most:
                 break
         return np.concatenate(chosen)[:most]
+
+    def wrong_blocks(self, hypothesis: Hypothesis) -> Iterator[AnyArray]:
+        """Yield the cells that a hypothesis does not explain, block by block."""
+        for cells in self._blocks():
+            agrees, _ = self.compared(hypothesis, cells)
+            yield cells[~agrees]
+
+    def _legal_wrong(self, hypothesis: Hypothesis) -> Iterator[int]:
+        """Yield the first wrong cell of each block whose index the version does not refuse."""
+        for cells in self._blocks():
+            agrees, fates = self.compared(hypothesis, cells)
+            yield from cells[~agrees & (fates != REFUSED)][:1].tolist()
 
     def _blocks(self) -> Iterator[AnyArray]:
         """Yield all cells, block by block."""

@@ -1,4 +1,4 @@
-"""The option `--save`: the files of a picture, and what `check` and `compare` draw there."""
+"""The option `--save`: the files of a picture, and what the commands but `explain` draw there."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ from gathercli.text import clean, counted
 TYPE_CHECKING = False  # as in `gathercli.errors`
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
+    from gathercli.compute.storage import AnyArray
     from gathercli.compute.verdicts import CheckedCall
     from gathercli.explain.drawing.chart import Chart
     from gathercli.report.terminal import Styled
@@ -135,6 +136,26 @@ class VersionPictures(SaveOptions):
         chart = versions_chart(call, [Table(*each) for each in tables], lines)
         for output in outputs:
             output.write_chart(chart, characters)
+
+
+class WrongPictures(SaveOptions):
+    """The pictures of `diagnose`."""
+
+    def draw(
+        self,
+        outputs: Sequence[PictureFile],
+        array: AnyArray,
+        wrong: Iterable[AnyArray],
+        lines: Sequence[str],
+        characters: Callable[[], Styled],
+    ) -> None:
+        """Write the picture of where an output is wrong, as `wrong_chart` draws it."""
+        from gathercli.explain.drawing.illegal_chart import wrong_chart
+
+        if outputs:
+            chart = wrong_chart(array, wrong, lines)
+            for output in outputs:
+                output.write_chart(chart, characters)
 
 
 def slices_of(option: str, text: str) -> tuple[slice, ...]:

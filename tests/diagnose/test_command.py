@@ -48,7 +48,7 @@ def test_the_status_says_how_much_is_explained(
             "the version refuses the indices of 1 cell; of 1 other cell 1 is right",
         ),
         (("10,20,30", "0,1", "2xi32=10,20"), "the type is int32: expected int64"),
-        (("10,20,30,40", "0,1,2", "10,20,0"), "only one cell differs, which proves nothing"),
+        (("10,20,30,40", "0,1,2", "10,20,0"), "only 1 cell differs, which proves nothing"),
         (
             ("arange:3xf32", "0,7", "0,99"),
             "of them 1 holds foreign memory: the index points outside of all elements",

@@ -145,6 +145,18 @@ def tree(lengths: Any = (5, 3), parents: Any = None, pad: int = 99) -> np.ndarra
     return out
 
 
+def forward() -> np.ndarray[Any, Any]:
+    """Follow beams from the first step on."""
+    out = np.full(STEPS.shape, 99)
+    for b, length in enumerate((5, 3)):
+        for w in range(4):
+            p = w
+            for step in range(length):
+                out[step, b, w] = STEPS[step, b, p]
+                p = PARENTS[step, b, p]
+    return out
+
+
 TREES: Final[dict[str, Callable[[], np.ndarray[Any, Any]]]] = {
     "length short": lambda: tree((4, 2)),
     "first length": lambda: tree((5, 5)),
@@ -152,6 +164,7 @@ TREES: Final[dict[str, Callable[[], np.ndarray[Any, Any]]]] = {
     "all": STEPS.copy,
     "parents": lambda: tree(parents=lambda step, b, w, p: w),
     "own column": lambda: tree(parents=lambda step, b, w, p: PARENTS[step, b, w]),
+    "forward": forward,
 }
 
 
@@ -160,3 +173,82 @@ def test_what_a_search_of_beams_mistakes_is_named(name: str) -> None:
     diagnosis = found("gather-tree", STEPS, PARENTS, [5, 3], 99, wrong=TREES[name]())
 
     assert (f"{name} ignored",) in [each.names for each in diagnosis.first]
+
+
+PLACES: Final[dict[str, Callable[[np.ndarray[Any, Any]], np.ndarray[Any, Any]]]] = {
+    "reversed along axis 0": lambda k: k[::-1],
+    "of the row after along axis 1": lambda k: np.roll(k, -1, 1),
+    "of the first row along axis 1": lambda k: np.broadcast_to(k[:, :1], k.shape),
+    "in Fortran order": lambda k: k.T.reshape(k.shape),
+}
+
+
+@pytest.mark.parametrize("name", PLACES)
+def test_indices_in_other_places_are_named(name: str) -> None:
+    indices = np.array([[2, 6, 0, 5], [1, 3, 4, 2], [0, 4, 6, 1]])
+
+    assert (name,) in names("gather", DATA, indices, wrong=DATA[PLACES[name](indices)], axis=0)
+
+
+TUPLES: Final = np.array([[2, 0], [1, -1], [-3, 1], [6, -2], [-1, -3], [0, 2]])
+COMPONENTS: Final[dict[str, np.ndarray[Any, Any]]] = {
+    "only the first wrapped": np.array([[2, 0], [-1, -1], [4, 1], [-1, -1], [-1, -1], [0, 2]]),
+    "only the first wrapped, clamped": np.array([[2, 0], [1, 0], [4, 1], [6, 0], [6, 0], [0, 2]]),
+    "only the last wrapped": np.array([[2, 0], [1, 2], [-1, -1], [6, 1], [-1, -1], [0, 2]]),
+}
+"""The tuples that cells hold in place of `TUPLES`; (-1, -1) for zeros."""
+
+
+@pytest.mark.parametrize("name", COMPONENTS)
+def test_what_became_of_one_number_of_tuples_is_named(name: str) -> None:
+    at = COMPONENTS[name]
+    wrong = np.where((at[:, 0] < 0)[:, None], 0, DATA[at[:, 0], at[:, 1]])
+
+    assert (name,) in names("gather-nd", DATA, TUPLES, wrong=wrong)
+
+
+def test_a_slice_that_is_read_as_if_it_were_all_that_is_stored_is_named() -> None:
+    stored = np.random.default_rng(8).permutation(1000)[: 7 * 3 * 6].reshape(7, 3, 6) + 0.5
+    slices = {
+        "4 of 6 along axis 2": stored[:, :, :4],
+        "every second along axis 2": stored[..., ::2],
+    }
+    for name, data in slices.items():
+        wrong = stored.reshape(-1)[: data.size].reshape(data.shape)[K]
+
+        diagnosis = found("gather", np.ascontiguousarray(data), K, wrong=wrong, axis=0)
+
+        assert (name,) in [each.names for each in diagnosis.first]
+        score = diagnosis.best.explanation.score
+        assert score.explained + score.foreign == score.total > score.foreign > 0
+
+
+def test_two_mistakes_of_one_kind_are_named() -> None:
+    indices = np.array([3, 260, -250, 6, 5, 2, 511, 1])
+    cut = DATA[np.clip(indices.astype(np.int8) + 1, -7, 6)]
+    turned = DATA[K][::-1].copy()
+    turned[:, :, 2:] = 0
+
+    first = names("gather", DATA, indices, wrong=cut, axis=0)
+    placed = names("gather", DATA, K, wrong=turned, axis=0)
+
+    assert ("cut to 8 bits", "one too large") in first
+    assert any({"reversed along axis 0", "rows 2 to 3 zero along axis 2"} == {*n} for n in placed)
+
+
+def test_the_end_of_a_large_output_that_was_not_written_is_named() -> None:
+    data, indices = np.arange(1.0, 201).reshape(50, 4), np.arange(100_000) % 50
+    wrong = data[indices]
+    wrong[90_000:] = 0
+
+    assert ("cells from 360000 zero",) in names("gather", data, indices, wrong=wrong, axis=0)
+
+
+def test_memory_that_was_never_written_is_told_from_zeros() -> None:
+    wrong = DATA[K]
+    wrong.reshape(-1)[60:] = np.random.default_rng(9).normal(size=wrong.size - 60)
+
+    diagnosis = found("gather", DATA, K, wrong=wrong, axis=0)
+
+    assert diagnosis.best.names == ("cells from 60 unwritten",)
+    assert diagnosis.best.explanation.score.foreign == wrong.size - 60

@@ -25,7 +25,7 @@ from gathercli.spec.shapes import cell, coordinates, product
 from gathercli.text import counted, grouped
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from gathercli.compute.storage import AnyArray
     from gathercli.compute.verdicts import Case
@@ -47,6 +47,9 @@ MOST_SINGLE_INDICES: Final = (16, 16)  # the most rows and columns of indices to
 _MAP_WIDTH: Final = 900
 _MAP_HEIGHT: Final = 420
 _CELL_SIDE: Final = 34
+
+
+WRONG: Final = "wrong"  # what is said of a cell of an output that is
 
 
 class Outliers(NamedTuple):
@@ -90,6 +93,29 @@ def illegal_maps(call: Call, case: Case, most: tuple[int, int]) -> Iterator[Ille
             yield _Places(call, case, name, axes, sizes).map(most)
 
 
+class _Bins:
+    """Counts of marked elements of a matrix of some sizes, in bins."""
+
+    def __init__(self, sizes: tuple[int, int], most: tuple[int, int]) -> None:
+        self.rows, self.columns = (edges(size, n) for size, n in zip(sizes, most, strict=True))
+        self.counts = np.zeros((len(self.rows) - 1, len(self.columns) - 1), np.int64)
+        self.first: dict[tuple[int, int], int] = {}  # the first position of each bin that has one
+        self._width = sizes[1]
+
+    def add(self, positions: AnyArray) -> list[tuple[tuple[int, int], int]]:
+        """Count flat positions; return the bins that had none, and which of these comes first."""
+        flat, wide = self.counts.reshape(-1), len(self.columns) - 1
+        row, column = np.divmod(positions, self._width)
+        bins = np.searchsorted(self.rows, row, "right") - 1
+        bins = bins * wide + np.searchsorted(self.columns, column, "right") - 1
+        new = np.flatnonzero(flat[bins] == 0)
+        firsts = zip(*np.unique(bins[new], return_index=True), strict=True)
+        found = [(divmod(int(each), wide), int(new[at])) for each, at in firsts]
+        self.first |= {place: int(positions[n]) for place, n in found}
+        flat += np.bincount(bins, minlength=flat.size)
+        return found
+
+
 class _Places:
     """Counts of the illegal indices of an input so far."""
 
@@ -103,24 +129,16 @@ class _Places:
 
     def map(self, most: tuple[int, int]) -> IllegalMap:
         """Read the indices once."""
-        rows, columns = (edges(size, n) for size, n in zip(self._sizes, most, strict=True))
-        counts = np.zeros((len(rows) - 1, len(columns) - 1), np.int64)
-        flat, first = counts.reshape(-1), dict[tuple[int, int], Illegal]()
+        bins, first = _Bins(self._sizes, most), dict[tuple[int, int], Illegal]()
         for positions, values in outside(self._call, self._case, self._name, self._axes):
-            if not positions.size:
-                continue
-            row, column = np.divmod(positions, self._sizes[1])
-            bins = np.searchsorted(rows, row, "right") - 1
-            bins = bins * (len(columns) - 1) + np.searchsorted(columns, column, "right") - 1
-            new = np.flatnonzero(flat[bins] == 0)
-            for each, at in zip(*np.unique(bins[new], return_index=True), strict=True):
-                n = int(new[at])
-                place = divmod(int(each), len(columns) - 1)
-                first[place] = self._illegal(int(positions[n]), int(values[n]))
-            flat += np.bincount(bins, minlength=flat.size)
-            self._group(positions, values)
+            if positions.size:
+                for place, n in bins.add(positions):
+                    first[place] = self._illegal(int(positions[n]), int(values[n]))
+                self._group(positions, values)
         axes = tuple(map(self._outliers, range(len(self._axes))))
-        return IllegalMap(self._name, self._shape, rows, columns, counts, first, axes)
+        return IllegalMap(
+            self._name, self._shape, bins.rows, bins.columns, bins.counts, first, axes
+        )
 
     def _illegal(self, position: int, value: int) -> Illegal:
         j = position % len(self._axes)
@@ -241,7 +259,7 @@ def illegal_chart(
     for places in illegal_maps(call, case, MOST_INDEX_BINS):
         y = chart.box.bottom + 34
         chart.add_text(CHART_MARGIN, y, f"where in {places.name} {cell(places.shape)}", "title")
-        panel = _MapPanel(places, case.array(call.op, places.name), call, y + 14)
+        panel = _MapPanel(places, case.array(call.op, places.name), y + 14, "illegal", "legal")
         chart.add(panel.box, panel.elements())
         for axis in places.axes:
             y = chart.box.bottom + 34
@@ -261,10 +279,15 @@ def illegal_chart(
 
 
 class _MapPanel:
-    """The elements of the map of one input: its indices as a matrix, one by one or in bins."""
+    """The elements of a map: a tensor as a matrix, element by element or in bins.
 
-    def __init__(self, places: IllegalMap, indices: AnyArray, call: Call, y: float) -> None:
-        self._places, self._call = places, call
+    `noun` is what its marks are, ``illegal``, and `others` what the rest is.
+    """
+
+    def __init__(
+        self, places: IllegalMap, indices: AnyArray, y: float, noun: str, others: str
+    ) -> None:
+        self._places, self._noun, self._others = places, noun, others
         high, wide = places.counts.shape
         self._values: AnyArray | None = None
         whole = places.rows[-1] == high and places.columns[-1] == wide
@@ -321,8 +344,7 @@ class _MapPanel:
             return element("g", *parts, class_=f"cell small {kind}".strip())
         if first is None:
             return element("g", rect(box, class_="plain"), class_="bin")
-        share = f"{grouped(number)} of {counted(size, 'index', 'indices')}"
-        words = f"{share} illegal; first {_words(first)}"
+        words = f"{grouped(number)} of {grouped(size)} {self._noun}; first {_words(first)}"
         color = Scale(0, 1).color(1 - number / size)
         ink = "on-light" if color.is_light else "on-dark"
         lines = path(hatch(box, max(7, box.height)), class_=f"hatch {ink}")
@@ -333,18 +355,49 @@ class _MapPanel:
         box = Box(x, y, 14, 14)
         if self._values is not None:
             fates = sorted({each.does for each in self._places.first.values()})
-            yield from swatch(box, "plain", ", ".join(fates) or "all legal")
+            yield from swatch(box, "plain", ", ".join(fates) or f"all {self._others}")
             if fates:
                 yield path(hatch(box, 5), class_="hatch")
             return
-        for place, words in ((1.0, "few illegal"), (0.0, "all illegal")):
+        for place, words in ((1.0, f"few {self._noun}"), (0.0, f"all {self._noun}")):
             color = Scale(0, 1).color(place)
             yield rect(box, fill=color.code)
             ink = "on-light" if color.is_light else "on-dark"
             yield path(hatch(box, 5), class_=f"hatch {ink}")
             yield axis_label(box.right + 6, box.bottom - 2, words, "start")
             box = box.moved(110, 0)
-        yield from swatch(box, "plain", "legal")
+        yield from swatch(box, "plain", self._others)
+
+
+def wrong_chart(array: AnyArray, wrong: Iterable[AnyArray], lines: Sequence[str]) -> Chart:
+    """Draw where an output is wrong, above what is said of it; the first line is its call.
+
+    `wrong` yields the flat positions of its wrong cells, block by block, in order.
+    """
+    heading, *words = lines
+    chart = Chart("Where the output is wrong", " ".join(lines), heading)
+    sizes = product(array.shape[:-1]), array.shape[-1] if array.ndim else 1
+    if product(sizes):
+        bins = _Bins(sizes, MOST_INDEX_BINS)
+        for cells in wrong:
+            bins.add(cells)
+        flat = array.reshape(-1)
+        first = {
+            place: Illegal(coordinates(at, array.shape), flat[at], WRONG)
+            for place, at in bins.first.items()
+        }
+        map_ = IllegalMap("out", array.shape, bins.rows, bins.columns, bins.counts, first, ())
+        y = chart.box.bottom + 34
+        chart.add_text(CHART_MARGIN, y, f"where in out {cell(array.shape)}", "title")
+        panel = _MapPanel(map_, array, y + 14, WRONG, "right")
+        chart.add(panel.box, panel.elements())
+    for line in words:
+        y = chart.box.bottom + 20
+        chart.add(
+            Box(CHART_MARGIN, y, text_width(line, LABEL_SIZE), 0),
+            [text(CHART_MARGIN, y, line, class_="word")] if line else [],
+        )
+    return chart
 
 
 def _words(each: Illegal) -> str:
@@ -353,5 +406,5 @@ def _words(each: Illegal) -> str:
 
 def _kind(each: Illegal) -> str:
     """Return the class of an index: ``refused``, or ``filled`` for one that has another fate."""
-    refusals = [policy.done for policy in OutOfRange if policy.refuses]
+    refusals = [WRONG, *(policy.done for policy in OutOfRange if policy.refuses)]
     return "refused" if each.does in refusals else "filled"
