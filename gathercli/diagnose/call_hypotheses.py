@@ -235,6 +235,7 @@ class Reading(NamedTuple):
     function: Callable[[AnyArray], AnyArray]  # from values, as from `Tensor.values`, to other ones
     narrow: str = ""  # the type that a conversion target computes in, if it is one that does so
     near: float = 0.0  # the relative tolerance of elements that are taken for equal
+    rare: bool = False  # whether it ranks behind others that explain as much
 
 
 def _made(name: str, function: Callable[[AnyArray], AnyArray], narrow: str = "") -> Reading:
@@ -248,6 +249,12 @@ def _cast(dtype: str) -> Callable[[AnyArray], AnyArray]:
             return values.astype(dtype)
 
     return cast
+
+
+def _float32_within(values: AnyArray) -> AnyArray:
+    """Round to float32; what is too large becomes its greatest value."""
+    most = float(np.finfo(np.float32).max)
+    return np.where(np.isinf(values), values, np.clip(values, -most, most)).astype(np.float32)
 
 
 def _saturated(dtype: str) -> Callable[[AnyArray], AnyArray]:
@@ -325,9 +332,13 @@ def readings(dtype: DType) -> Iterator[Reading]:
             "elements are read in the other byte order",
             _as_bits(dtype, dtype.name, swaps=True),
         )
-    yield Reading("truth", "elements are 1 where they are not 0", lambda v: v != 0)
+    yield Reading(
+        "truth", "elements are 1 where they are not 0", lambda v: (v != 0).astype(v.dtype)
+    )
     if dtype.kind is not Kind.UINT:
         yield Reading("no negatives", "negative elements become 0", lambda v: np.maximum(v, 0))
+        yield Reading("made positive", "the sign of elements is dropped", np.abs)
+        yield Reading("negated", "the sign of elements is turned", np.negative)
 
 
 def fitted_readings(right: AnyArray, held: AnyArray, most: float) -> Iterator[Reading]:
@@ -383,6 +394,9 @@ def _roundings(dtype: DType) -> Iterator[Reading]:
     for name, differs, function in rows:
         if differs:
             yield _made(f"rounded to {name}", function, name)
+    if dtype.name == "float64":
+        limited = _made("rounded to float32, at most its greatest", _float32_within)
+        yield limited._replace(rare=True)
     if dtype is not BFLOAT16:
         yield _made("truncated to bfloat16", _truncated)
     if dtype.kind is Kind.FLOAT:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
@@ -25,11 +26,11 @@ from gathercli.report.terminal import PICTURE_WIDTH, Report
 from gathercli.report.versions import hanging
 from gathercli.spec.call import Call, Operand
 from gathercli.spec.op import Adaptation, Negative, OutOfRange
-from gathercli.spec.shapes import cell, coordinates
+from gathercli.spec.shapes import cell, coordinates, product
 from gathercli.text import clean, counted, grouped
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from rich.text import Text
 
@@ -239,31 +240,48 @@ def _known(h: Hypothesis, candidates: Candidates) -> tuple[str, ...]:
     """Return who is known to do all departures of a hypothesis; nobody if one has none."""
     dtype, rows = next(iter(candidates.tensors.values())).dtype, every_row(candidates.row.family)
 
-    def names(hypothesis: str, condition: Callable[[FrameworkRow, Adaptation], bool]) -> list[str]:
-        known = [name for each in every_framework() for name in each.known.get(hypothesis, ())]
+    def names(table: str, condition: Callable[[FrameworkRow, Adaptation], bool]) -> list[str]:
         doing = [row.name for row in rows if condition(row, row.op.adapts or Adaptation())]
-        return doing + known
+        is_said = partial(_is_said, table, getattr(h, table).name, candidates)
+        return doing + [
+            fact["who"] for each in every_framework() for fact in each.known if is_said(fact)
+        ]
 
-    cuts = names(h.conversion.name, lambda _, how: how.index_bits == h.conversion.bits)
+    cuts = names("conversion", lambda _, how: how.index_bits == h.conversion.bits)
     treats = names(
-        h.treatment.name,
-        lambda row, _: (row.op.negative, row.op.out_of_range.done) == h.treatment.fates,
+        "treatment", lambda row, _: (row.op.negative, row.op.out_of_range.done) == h.treatment.fates
     )
     narrows = names(
-        h.reading.name,
-        lambda _, how: dtype in how.narrow and how.narrow[dtype].name == h.reading.narrow,
+        "reading", lambda _, how: dtype in how.narrow and how.narrow[dtype].name == h.reading.narrow
     )
-    is_first = candidates.storage.kind == "U" and h.placement.name.startswith("first of")
     by_row = (
         (h.frame, _callers(h, candidates.call)),
         (h.layout, ()),
+        (h.order, ()),
         (h.conversion, cuts),
         (h.treatment, treats),
         (h.reading, narrows),
-        (h.placement, ("onnxruntime, in Gather of strings",) if is_first else ()),
+        (h.placement, names("placement", lambda *_: False)),
     )
     first, *others = [names for row, names in by_row if row.name] or [()]
     return tuple(name for name in dict.fromkeys(first) if all(name in each for each in others))
+
+
+def _is_said(table: str, name: str, candidates: Candidates, fact: Mapping[str, Any]) -> bool:
+    """Return whether a fact is of a row of a table, and of a call like that of the candidates."""
+    row, (data, indices, *_) = candidates.row, candidates.tensors.values()
+    is_short = len(data.shape) == 1 and max(product(data.shape), product(indices.shape)) <= SHORT
+    return (
+        fact.get(table) == re.sub(r"\d+$", "n", name)
+        and f"{row.framework}.{row.name}"
+        in fact.get("operators", f"{row.framework}.{row.name}").split()
+        and data.dtype.name in fact.get("data", data.dtype.name).split()
+        and indices.dtype.name in fact.get("indices", indices.dtype.name).split()
+        and (is_short or not fact.get("short_list"))
+    )
+
+
+SHORT: Final = 64  # the most elements of a list that a fact calls short
 
 
 def _callers(h: Hypothesis, call: Call | None) -> Sequence[str]:

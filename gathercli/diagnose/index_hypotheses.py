@@ -111,6 +111,11 @@ def _negative_moved(k: AnyArray, s: int, other: int) -> AnyArray:
     return np.where(k < 0, k + other, k)
 
 
+def _power(s: int) -> int:
+    """Return the least power of two that is not less than a size."""
+    return 1 << max(0, s - 1).bit_length()
+
+
 def _same(k: AnyArray, *_: int) -> AnyArray:
     return k
 
@@ -161,6 +166,7 @@ def orders(shape: tuple[int, ...], *, tuples: bool) -> Iterator[IndexOrder]:
             "of the row before": partial(np.roll, shift=1, axis=axis),
             "of the row after": partial(np.roll, shift=-1, axis=axis),
             "of the first row": partial(_first, axes=[axis]),
+            "inverse": partial(np.argsort, axis=axis, kind="stable"),
         }
         others = [each for each in lead if each != axis]
         if len(others) > 1:
@@ -188,6 +194,16 @@ CONVERSIONS: Final = tuple(
         IndexConversion("made positive", lambda k, s, _: np.abs(exact(k, s))),
         IndexConversion("saturated to 8 bits", lambda k, s, _: np.clip(exact(k, s), -128, 127)),
         IndexConversion("masked", lambda k, s, _: exact(k, s) & (s - 1)),
+        IndexConversion(
+            "masked to fewer bits", lambda k, s, _: exact(k, s) & (_power(s + 1) // 2 - 1)
+        ),
+        IndexConversion("masked to enough bits", lambda k, s, _: exact(k, s) & (_power(s) - 1)),
+        IndexConversion("halved", lambda k, s, _: exact(k, s) // 2),
+        IndexConversion("doubled", lambda k, s, _: exact(k, s) * 2),
+        IndexConversion("from the end", lambda k, s, _: s - 1 - exact(k, s)),
+        IndexConversion(
+            "negative ones inverted", lambda k, s, _: np.where(exact(k, s) < 0, ~exact(k, s), k)
+        ),
         IndexConversion(
             "negative ones moved by one less",
             lambda k, s, _: np.where(exact(k, s) < 0, exact(k, s) + s - 1, k),
@@ -271,6 +287,25 @@ def _other_clamped(k: AnyArray, s: int, other: int) -> Outcome:
     return _unchecked(np.clip(exact(k, s), 0, max(0, other - 1)), s, 0)
 
 
+def _row_of(function: Callable[[int], int]) -> Outcomes:
+    """Return a treatment that reads one position for indices outside [0, s)."""
+
+    def treat(k: AnyArray, s: int, other: int) -> Outcome:
+        at, fates = _filled(k, s, other)
+        return np.where(fates == FILLED, function(s), at), np.zeros_like(fates)
+
+    return treat
+
+
+_first_for_outside, _last_for_outside = _row_of(lambda _: 0), _row_of(lambda s: s - 1)
+
+
+def _bounded_by_another(k: AnyArray, s: int, other: int) -> Outcome:
+    """Fill outside the range of another axis."""
+    _, fates = _filled(k, other, other)
+    return exact(k, s), fates
+
+
 def _modulo_another(k: AnyArray, s: int, other: int) -> Outcome:
     """Take indices modulo the size of another axis."""
     return _unchecked(exact(k, max(1, other)) % max(1, other), s, 0)
@@ -328,6 +363,10 @@ TREATMENTS: Final = tuple(
             lambda k, s, _: _filled(np.abs(np.fmod(exact(k, s), max(1, s))), s, 0),
         ),
         Treatment("padding", _padded),
+        Treatment("first for those outside", _first_for_outside),
+        Treatment("first for those outside after wrapping", _after_wrapping(_first_for_outside)),
+        Treatment("last for those outside", _last_for_outside),
+        Treatment("last for those outside after wrapping", _after_wrapping(_last_for_outside)),
         Treatment("no bounds check, zeros beyond", _unchecked, outside=FILLED),
         Treatment(
             "no bounds check after wrapping, zeros beyond",
@@ -346,6 +385,10 @@ TREATMENTS: Final = tuple(
         Treatment("clamped below", _clamped_below),
         Treatment("clamped below after wrapping", _after_wrapping(_clamped_below)),
         Treatment("modulo another axis", _modulo_another, other=-1),
+        Treatment("bounded by another axis", _bounded_by_another, other=-1),
+        Treatment(
+            "bounded by another axis after wrapping", _after_wrapping(_bounded_by_another), other=-1
+        ),
         Treatment("clamped to another axis", _other_clamped, other=-1),
         Treatment(
             "clamped to another axis after wrapping",

@@ -134,6 +134,11 @@ def _rearranged(right: tuple[int, ...], shape: tuple[int, ...]) -> Placements:
         if tuple(right[axis] for axis in axes) == shape and sum(n > 1 for n in right) > 1:
             text = "transposed" if axes == back else f"transposed to axes {cell(axes)}"
             yield OutputPlacement(text, f"the output is {text}", permuted(right, axes))
+    if right == shape and rank > 1:
+        for name, sentence, cells in _moves(product(shape)):
+            yield OutputPlacement(
+                name.replace("row", "cell") + " of all", sentence.replace("row", "cell"), cells
+            )
     width = shape[-1] if rank > 1 and right == shape else 0
     for pitch in sorted(pitches(width)) if width else ():
         words = f"rows of {counted(width, 'element')} are written {pitch} apart"

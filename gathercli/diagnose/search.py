@@ -289,11 +289,12 @@ class Search:
         return self._placed_few[placement]
 
     def _is_strange(self, cells: AnyArray) -> AnyArray:
-        """Return a mask of the cells that hold no element of small `data`."""
+        """Return a mask of the cells that hold no element of small `data` but zero."""
         if self._strange is None or self._strange[0] is not cells:
             data = next(iter(self.candidates.tensors.values()))
             known = data.values() if product(data.shape) <= MORE_CELLS else np.empty(0)
-            self._strange = cells, ~np.isin(self.output.held(cells), known)
+            held = self.output.held(cells)
+            self._strange = cells, ~np.isin(held, known) | (held == FILLS["zero"](held.dtype))
         return self._strange[1]
 
     def _proved(self, hypothesis: Hypothesis) -> ScoredHypothesis:

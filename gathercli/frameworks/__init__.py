@@ -77,7 +77,7 @@ class FrameworkFile(NamedTuple):
     release: str
     short: Sequence[str]
     rows: Sequence[FrameworkRow]
-    known: Mapping[str, Sequence[str]]  # who else does what a hypothesis of `diagnose` says
+    known: Sequence[Mapping[str, Any]]  # who else does what a hypothesis of `diagnose` says
     target: Sequence[FrameworkRow]  # what a model is converted to, those of `program` first
     sources: Sequence[str]  # of what a conversion does
     program: Mapping[str, Any]  # of a translation; empty if it has none
@@ -119,7 +119,7 @@ def framework(name: str) -> FrameworkFile:
         table["release"],
         tuple(table.get("short", ())),
         tuple(plain.values()),
-        table.get("known", {}),
+        table.get("known", []),
         (*own, *(plain[row] for row in others)),
         tuple(target.get("sources", ())),
         program,

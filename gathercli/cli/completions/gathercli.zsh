@@ -370,10 +370,14 @@ _gathercli() {
             '-V[The version, such as openvino-8, onnx-13, onnx (its newest), '\''opset 17'\'' or np.take; default GATHERCLI_VERSION, else OpenVINO'\''s newest]:version:(openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1 openvino-6 openvino-5 onnx-12 coreml-ios17 coreml-ios16 coreml-ios15 jax.numpy.take jax.getitem numpy.take numpy.getitem tensorflow.gather tensorflow.nn.embedding_lookup tensorrt.Gather tflite.GATHER tflite.EMBEDDING_LOOKUP torch.index_select torch.embedding torch.nn.functional.embedding torch.take torch.getitem webnn.gather xla.gather jax.numpy.take_along_axis numpy.take_along_axis tensorrt.GatherElements torch.gather torch.take_along_dim webnn.gatherElements xla.gather-elements jax.getitem_nd jax.lax.gather numpy.getitem_nd tensorflow.gather_nd tensorrt.GatherND tflite.GATHER_ND torch.getitem_nd webnn.gatherND xla.gather-nd tensorflow_addons.seq2seq.gather_tree)' \
             '--negative=[A negative index: spec (the version'\''s rule), wrap (from the end, once) or error]:policy:(spec wrap error)' \
             '--out-of-range=[An index outside the axis: spec (the version'\''s rule), error, zero, nan, extreme (NaN or an end of the type, as JAX fills), clamp or wrap (modulo the size)]:policy:(spec error zero nan extreme clamp wrap)' \
+            '--suggest[Also write a call that tells explanations that tie apart]' \
+            '--save=[Also keep the picture: .svg, .png, .pdf, .html or .txt]:path:_files' \
             '--format=[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
             '-f[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
             '--rtol=[Relative tolerance of elements that are taken for equal; default 0]:float: ' \
             '--atol=[Absolute tolerance of them; default 0]:float: ' \
+            '--aspect=[Give a saved drawing margins to this ratio of width to height, such as 16:9]:w:h: ' \
+            '--no-clobber[Do not replace an existing file]' \
             '--color=[auto (asks NO_COLOR, FORCE_COLOR and the terminal), always or never]:when:(auto always never)' \
             '--external-data[Read tensors that an ONNX model keeps in regular files beside it]' \
             '--feed=[What a node of a model, named by model.onnx#NODE in place of all inputs, gets at run time: a tensor, or INPUT=TENSOR]:tensor:_gathercli_tensor' \
