@@ -152,7 +152,7 @@ def permuted(right: Sequence[int], axes: Sequence[int]) -> Callable[[AnyArray], 
 
 def layouts(shape: tuple[int, ...]) -> Iterator[DataLayout]:
     """Yield the layouts of `data` of a shape."""
-    rank, width = len(shape), shape[-1] if shape else 1
+    rank = len(shape)
     back = tuple(reversed(range(rank)))
     orders = permutations(range(rank)) if rank <= MAX_PERMUTED_RANK else iter([back])
     for axes in orders:
@@ -171,6 +171,21 @@ def layouts(shape: tuple[int, ...]) -> Iterator[DataLayout]:
         yield DataLayout(seen, words, read, axes, alone=alone)
         name = "Fortran order" if axes == back else f"stored in the order {order}"
         yield DataLayout(name, stored, read, alone=alone)
+    yield from _moved_layouts(shape)
+    for axis in range(1, rank):
+        first = partial(_in_first, size=max(1, product(shape[axis:])))
+        words = f"data is that of the first row along axis {axis - 1} for all of them"
+        yield DataLayout(f"first row along axis {axis - 1}", words, moved=first, alone=False)
+    for axis, size in enumerate(shape):
+        flip = partial(_flipped, inner=product(shape[axis + 1 :]), size=size)
+        words = f"axis {axis} of data is read back to front"
+        yield DataLayout(f"axis {axis} back to front", words, moved=flip, alone=False)
+        yield from _slices(shape, axis)
+
+
+def _moved_layouts(shape: tuple[int, ...]) -> Iterator[DataLayout]:
+    """Yield layouts whose elements, or rows, begin elsewhere."""
+    rank, width = len(shape), shape[-1] if shape else 1
     inner = {product(shape[axis:]) for axis in range(1, rank)}
     moves: list[tuple[str, str, Callable[[AnyArray], AnyArray]]] = []
     for n in sorted({1, 2, 3, 4, 8, 16, *inner, *(2 * each for each in inner)}):
@@ -185,18 +200,23 @@ def layouts(shape: tuple[int, ...]) -> Iterator[DataLayout]:
         yield DataLayout(name, words, moved=move, alone=False)
         alone, beyond = name.startswith("moved"), f"{words}; outside are zeros"
         yield DataLayout(f"{name}, zeros", beyond, moved=move, alone=alone, zeros=True)
-    for axis, size in enumerate(shape):
-        flip = partial(_flipped, inner=product(shape[axis + 1 :]), size=size)
-        words = f"axis {axis} of data is read back to front"
-        yield DataLayout(f"axis {axis} back to front", words, moved=flip, alone=False)
-        below, as_whole = product(shape[axis + 1 :]), "is read as if it were all of it"
-        for stored in sorted({*range(size + 1, size + 5), 2 * size} - {size}) if axis else ():
-            words = f"data is {size} of {stored} stored rows along axis {axis}, and {as_whole}"
-            cut = partial(_sliced, inner=below, size=size, stored=stored)
-            yield DataLayout(f"{size} of {stored} along axis {axis}", words, moved=cut)
-        words = f"data is one of two stored rows along axis {axis}, and {as_whole}"
-        cut = partial(_sliced, inner=below, size=1, stored=2)
-        yield DataLayout(f"every second along axis {axis}", words, moved=cut)
+
+
+def _slices(shape: tuple[int, ...], axis: int) -> Iterator[DataLayout]:
+    """Yield layouts of data that are a part along an axis of what is stored."""
+    size = shape[axis]
+    below, as_whole = product(shape[axis + 1 :]), "is read as if it were all of it"
+    for stored in sorted({*range(size + 1, size + 5), 2 * size} - {size}) if axis else ():
+        words = f"data is {size} of {stored} stored rows along axis {axis}, and {as_whole}"
+        cut = partial(_sliced, inner=below, size=size, stored=stored)
+        yield DataLayout(f"{size} of {stored} along axis {axis}", words, moved=cut)
+    words = f"data is one of two stored rows along axis {axis}, and {as_whole}"
+    cut = partial(_sliced, inner=below, size=1, stored=2)
+    yield DataLayout(f"every second along axis {axis}", words, moved=cut)
+
+
+def _in_first(at: AnyArray, size: int) -> AnyArray:
+    return at % size
 
 
 def _sliced(at: AnyArray, inner: int, size: int, stored: int) -> AnyArray:
@@ -218,8 +238,8 @@ def _apart(at: AnyArray, width: int, pitch: int) -> AnyArray:
 
 
 def pitches(width: int) -> set[int]:
-    """Return how far rows may be apart: one more, or up to a multiple of 4, 8 or 16."""
-    return {width + 1, *(-(-width // n) * n for n in (4, 8, 16))} - {width}
+    """Return how far rows may be apart: one more or less, or up to a multiple of 4, 8 or 16."""
+    return {max(1, width - 1), width + 1, *(-(-width // n) * n for n in (4, 8, 16))} - {width}
 
 
 CHANNELS: Final = {(0, 2, 3, 1), (0, 3, 1, 2)}  # NHWC and NCHW, one from the other
@@ -286,6 +306,16 @@ def bfloat16(values: AnyArray) -> AnyArray:
 def _truncated(values: AnyArray) -> AnyArray:
     """Cut floats to bfloat16."""
     return (_float_bits(values) & np.uint32(0xFFFF0000)).view(np.float32)
+
+
+def _normal(values: AnyArray) -> AnyArray:
+    floats = values if values.dtype.kind == "f" else values.astype(np.float64)
+    return np.where(np.abs(floats) < np.finfo(floats.dtype).tiny, 0, values)
+
+
+def _bits_as(name: str) -> Callable[[AnyArray], AnyArray]:
+    """Return a function of integers to the bits of their values as floats of a type."""
+    return lambda v: v.astype(name).view(f"i{np.dtype(name).itemsize}")
 
 
 def _stored(dtype: DType) -> Callable[[AnyArray], AnyArray]:
@@ -355,12 +385,12 @@ def fitted_readings(right: AnyArray, held: AnyArray, most: float) -> Iterator[Re
         factors |= {float(np.median(ratios))} if ratios.size else set()
     for factor in sorted(factors):
         if np.isfinite(factor) and factor and abs(factor - 1) > FAR:
-            words = f"elements are multiplied by {factor:.6g}"
-            yield Reading(f"scaled by {factor:.6g}", words, partial(np.multiply, factor), near=NEAR)
+            words = f"elements are multiplied by {factor:.9g}"
+            name = f"scaled by {factor:.9g}"
+            yield Reading(name, words, partial(np.multiply, factor), near=NEAR)
     if np.isfinite(added) and abs(added) > FAR * np.median(np.abs(one)):
-        yield Reading(
-            "added", f"{added:.6g} is added to elements", partial(np.add, added), near=NEAR
-        )
+        words = f"{added:.9g} is added to elements"
+        yield Reading(f"added {added:.9g}", words, partial(np.add, added), near=NEAR)
     step = most / 127
     if right.dtype.kind == "f" and 0 < step < np.inf:
         words = f"elements are quantised to 8 bits, in steps of {step:.6g}"
@@ -401,6 +431,14 @@ def _roundings(dtype: DType) -> Iterator[Reading]:
         yield _made("truncated to bfloat16", _truncated)
     if dtype.kind is Kind.FLOAT:
         yield Reading("fraction dropped", "the fraction of elements is dropped", np.trunc)
+        words = "NaN becomes 0, and infinities the greatest and the least number"
+        yield Reading("no special values", words, np.nan_to_num)
+        words = "elements too small for all bits of the type become 0"
+        yield Reading("no denormal numbers", words, _normal)
+    elif dtype.bits >= 32:
+        for name in (f"float{dtype.bits}", "float32")[: dtype.bits // 32]:
+            words = f"elements are the bits of their values as {name}"
+            yield Reading(f"bits as {name}", words, _bits_as(name), rare=True)
 
 
 # The types whose bits an element may be read as.

@@ -14,6 +14,7 @@ from gathercli.compute.storage import AnyArray
 from gathercli.compute.tensor import Tensor
 from gathercli.diagnose.call_hypotheses import (
     AS_STORED,
+    FILLS,
     IN_PLACE,
     Frame,
     Reading,
@@ -49,7 +50,6 @@ from gathercli.diagnose.prediction import (
     Prediction,
 )
 from gathercli.spec.call import Call
-from gathercli.spec.dtypes import Kind
 from gathercli.spec.op import Op
 from gathercli.spec.shapes import known
 from gathercli.spec.shapes import product as size_of
@@ -57,7 +57,8 @@ from gathercli.spec.shapes import product as size_of
 # Rows in which the first wrong one is looked for, by the number of departures.
 PROBED_ROWS: Final = (0, 1 << 18, 1 << 12)
 MAX_MOVED: Final = 1 << 22  # the most indices that are tried in other places
-MAX_FITTED: Final = 4096  # cells from which the numbers of readings follow
+MAX_FITTED: Final = 256  # cells from which the numbers of readings follow
+LEAST_FITTED: Final = 3  # cells that must agree with a number that was fitted to one of them
 PROBED_COLUMNS: Final = 4  # cells of a row that are looked at for that
 MAX_PROBED: Final = 1 << 14  # indices that are converted to see whether a conversion changes one
 
@@ -144,19 +145,30 @@ class Candidates:
         others = self._frames if self.call is None else self._frames[1:]
         tables: dict[str, Sequence[Any]] = {
             "frame": [each for each in others if each.departures <= departures],
-            "treatment": TREATMENTS,
+            "treatment": self._treatments,
             "order": self._orders,
             "conversion": self._conversions,
             "layout": [each for each in self._layouts if departures == 1 or not each.alone],
-            "reading": [*self._readings, *self._fitted_readings],
+            "reading": self._readings,
         }
         for names in subsets([*tables, "placement"], departures):
             if self.call is not None or "frame" in names:
                 chosen = {name: tables[name] for name in names if name in tables}
                 for each in self._changed(chosen):
                     yield from self._placed(each) if "placement" in names else self._unplaced(each)
+        if departures == 1 and self.call is not None:
+            asked = self._hypothesis(self._frames[0])
+            yield from (asked._replace(reading=each) for each in self._fitted_readings(asked))
         if departures > 1:
             yield from self._of_one_table(tables)
+            yield from self._with_fitted_readings()
+
+    def _with_fitted_readings(self) -> Iterator[Hypothesis]:
+        """Yield each hypothesis of one departure with the readings that fit what it leaves."""
+        for each in self.combinations(1):
+            if not each.reading.name and each.frame.departures < 2:
+                for reading in self._fitted_readings(each):
+                    yield each._replace(reading=reading)
 
     def _of_one_table(self, tables: Mapping[str, Sequence[Any]]) -> Iterator[Hypothesis]:
         """Yield two departures in one table: an operator with another axis, or one upon another."""
@@ -179,20 +191,35 @@ class Candidates:
                     yield asked._replace(placement=placed_again(first, second))
 
     @cached_property
-    def _fitted_readings(self) -> list[Reading]:
-        """The readings whose numbers follow from the output, if it has the size of the right."""
-        data, size = next(iter(self.tensors.values())), self.output.cells
-        if self.call is None or not size or data.dtype.kind is Kind.STRING:
-            return []
-        if size_of(known(self.call.shape)) != size:
-            return []
-        asked = self._hypothesis(self._frames[0])
-        cells = np.linspace(0, size - 1, min(size, MAX_FITTED)).astype(np.int64)
-        values, fates = self.prediction(asked).values(cells)
-        read, held = fates == READ, self.output.held(cells)
+    def _treatments(self) -> list[Treatment]:
+        """The treatments that the operator and the type of the output have."""
+        storage, tuples = self.output.storage, self.row.tuples
+        fills = [each for each in TREATMENTS if FILLS[each.fill](storage) is not None]
+        return [each for each in fills if tuples or each.rest is None]
+
+    @cached_property
+    def _most(self) -> float:
+        """The largest magnitude of elements that are floats."""
+        data = next(iter(self.tensors.values()))
         floats = [each for each in data.blocks() if each.dtype.kind == "f" and each.size]
-        most = max((float(max(each.max(), -each.min())) for each in floats), default=0.0)
-        return list(fitted_readings(values[read], held[read], most))
+        return max((float(max(each.max(), -each.min())) for each in floats), default=0.0)
+
+    def _fitted_readings(self, hypothesis: Hypothesis) -> Iterator[Reading]:
+        """Yield the readings whose numbers follow from what a hypothesis leaves."""
+        size = self.output.cells
+        if not size or self.storage.kind not in "iuf" or self._shape(hypothesis) is None:
+            return
+        if hypothesis.placement is IN_ORDER and self._shape(hypothesis) != self.output.shape:
+            return
+        cells = np.linspace(0, size - 1, min(size, MAX_FITTED)).astype(np.int64)
+        values, fates = self.prediction(hypothesis).values(cells)
+        held = self.output.held(cells)
+        read = fates == READ
+        for each in fitted_readings(values[read], held[read], self._most):
+            with np.errstate(all="ignore"):
+                agrees = self.output.agrees(each.function(values[read]), held[read], each.near)
+            if int(agrees.sum()) >= max(LEAST_FITTED, int(read.sum()) / 2):
+                yield each
 
     def _changed(self, tables: Mapping[str, Iterable[Any]]) -> Iterator[Hypothesis]:
         """Yield the hypotheses with a row of each of some tables."""

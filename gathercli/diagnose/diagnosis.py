@@ -233,6 +233,9 @@ def _named(explanation: ScoredHypothesis, candidates: Candidates) -> Named:
         value = FILLS[h.treatment.fill](candidates.storage)
         fill = h.treatment.fill if value is None else str(np.asarray(value, candidates.storage))
     sentences = tuple(each.sentence.replace("{fill}", fill) for each in departing)
+    if candidates.row.followed is not None:
+        words = (each.replace("indices", "parents") for each in sentences)
+        sentences = tuple(re.sub(r"\bindex\b", "parent", each) for each in words)
     return Named(h.names, sentences, explanation, _known(h, candidates))
 
 
@@ -255,7 +258,7 @@ def _known(h: Hypothesis, candidates: Candidates) -> tuple[str, ...]:
         "reading", lambda _, how: dtype in how.narrow and how.narrow[dtype].name == h.reading.narrow
     )
     by_row = (
-        (h.frame, _callers(h, candidates.call)),
+        (h.frame, _callers(h, candidates)),
         (h.layout, ()),
         (h.order, ()),
         (h.conversion, cuts),
@@ -284,13 +287,14 @@ def _is_said(table: str, name: str, candidates: Candidates, fact: Mapping[str, A
 SHORT: Final = 64  # the most elements of a list that a fact calls short
 
 
-def _callers(h: Hypothesis, call: Call | None) -> Sequence[str]:
+def _callers(h: Hypothesis, candidates: Candidates) -> Sequence[str]:
     """Return who is known to call another operator, axis or batch_dims."""
-    if call is None or call.family is not family_of(h.frame.row.family):
+    if candidates.row.family != h.frame.row.family:
         return ()
-    is_first = h.frame.attrs.get("axis", 0) == 0 == call.axis
-    if is_first and not h.frame.attrs.get("batch_dims") and call.batch_dims:
-        return ("tf.gather, which ignores batch_dims where axis is 0",)
+    call, attrs = candidates.call, h.frame.attrs
+    batch_dims = candidates.attrs.get("batch_dims") if call is None else call.batch_dims
+    if attrs.get("axis") == 0 and not attrs.get("batch_dims") and batch_dims:
+        return ("TensorFlow 2.21, in tf.gather, which ignores batch_dims where axis is 0",)
     return ("numpy.take without axis",) if h.frame.flat else ()
 
 

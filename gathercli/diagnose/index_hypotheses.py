@@ -101,6 +101,14 @@ def _rounded(dtype: str) -> Conversion:
     return rounded
 
 
+def _rounded_to_bfloat16(k: AnyArray, s: int, other: int) -> AnyArray:
+    """Keep the upper 8 bits of indices, rounded to even: those of a bfloat16."""
+    del s, other
+    near = k.astype(np.float32).view(np.uint32)
+    near = near + np.uint32(0x7FFF) + ((near >> 16) & np.uint32(1)) & np.uint32(0xFFFF0000)
+    return near.view(np.float32).astype(np.int64)
+
+
 def _moved(by: int) -> Conversion:
     return lambda k, s, _: exact(k, s) + by
 
@@ -137,6 +145,44 @@ def _words(rows: AnyArray) -> AnyArray:
     return np.ascontiguousarray(rows).view("i4").reshape(-1)[: rows.size].reshape(rows.shape)
 
 
+def _as_one_row(order: Callable[[AnyArray], AnyArray], rows: AnyArray) -> AnyArray:
+    """Order all indices, (N, K), as if they had one dimension."""
+    return order(rows.reshape(-1, rows.shape[-1])).reshape(rows.shape)
+
+
+def _as_counted(rows: AnyArray) -> AnyArray:
+    return np.arange(rows.size // rows.shape[-1]).repeat(rows.shape[-1]).reshape(rows.shape)
+
+
+def _repeated_outside(rows: AnyArray) -> AnyArray:
+    """Put indices that came before outside of every axis."""
+    _, first = np.unique(rows, axis=0, return_index=True)
+    return np.where(np.isin(np.arange(len(rows)), first)[:, None], rows, OUTSIDE)
+
+
+def _different_first(rows: AnyArray) -> AnyArray:
+    """Sort the indices that differ, and put the rest outside of every axis."""
+    different = np.unique(rows)
+    return np.concatenate([different, np.full(len(rows) - len(different), OUTSIDE)])
+
+
+def _inverse(rows: AnyArray, axis: int) -> AnyArray:
+    """Return for each place along an axis where an index that points there stands, the last one."""
+    k, size = np.moveaxis(rows, axis, 0).astype(np.int64), rows.shape[axis]
+    k = np.where(k < 0, k + size, k)
+    at = np.where((k < 0) | (k >= size), size, k)
+    inverse = np.full((size + 1, *k.shape[1:]), OUTSIDE)
+    np.put_along_axis(inverse, at, np.arange(size).reshape(-1, *[1] * (k.ndim - 1)), 0)
+    return np.moveaxis(inverse[:size], 0, axis)
+
+
+def _last_ignored(rows: AnyArray) -> AnyArray:
+    return np.where(np.arange(rows.shape[-1]) < rows.shape[-1] - 1, rows, 0)
+
+
+OUTSIDE: Final = -(1 << 40)  # an index outside of every axis
+
+
 def _first(rows: AnyArray, axes: Iterable[int]) -> AnyArray:
     """Repeat the first row along axes."""
     firsts = tuple(slice(0, 1 if axis in axes else None) for axis in range(rows.ndim))
@@ -154,11 +200,20 @@ def orders(shape: tuple[int, ...], *, tuples: bool) -> Iterator[IndexOrder]:
         "of the place before": _late,
         "read as words of 32 bits": _words,
     }
+    own = ", each number of tuples by itself" if tuples else ""
+    if len(lead) > 1:
+        moves["sorted as one row"] = partial(_as_one_row, partial(np.sort, axis=0))
+        moves["reversed as one row"] = partial(_as_one_row, np.flipud)
+    moves["counted"] = _as_counted
+    moves["repeated outside"] = partial(_as_one_row, _repeated_outside)
+    if not tuples:
+        moves["different ones first"] = partial(_as_one_row, _different_first)
     if tuples:
         moves["tuples back to front"] = lambda rows: rows[..., ::-1]
+        moves["last number ignored"] = _last_ignored
         moves["numbers apart"] = lambda rows: rows.reshape(shape[-1], -1).T.reshape(shape)
     for name, places in moves.items():
-        yield IndexOrder(name, places, words[name])
+        yield IndexOrder(name, places, words[name] + own * name.startswith("sorted"))
     for axis in (each for each in lead if shape[each] > 1):
         along: dict[str, Callable[[AnyArray], AnyArray]] = {
             "sorted": partial(np.sort, axis=axis),
@@ -166,13 +221,15 @@ def orders(shape: tuple[int, ...], *, tuples: bool) -> Iterator[IndexOrder]:
             "of the row before": partial(np.roll, shift=1, axis=axis),
             "of the row after": partial(np.roll, shift=-1, axis=axis),
             "of the first row": partial(_first, axes=[axis]),
-            "inverse": partial(np.argsort, axis=axis, kind="stable"),
+            "inverse": partial(_inverse, axis=axis),
         }
         others = [each for each in lead if each != axis]
         if len(others) > 1:
             along["of the first row but"] = partial(_first, axes=others)
         for name, places in along.items():
-            yield IndexOrder(f"{name} along axis {axis}", places, words[name].format(axis=axis))
+            yield IndexOrder(
+                f"{name} along axis {axis}", places, words[name].format(axis=axis, own=own)
+            )
 
 
 AS_THEY_ARE: Final = IndexConversion("", _same)
@@ -191,6 +248,7 @@ CONVERSIONS: Final = tuple(
         ),
         IndexConversion("rounded to float32", _rounded("f4")),
         IndexConversion("rounded to float16", _rounded("f2")),
+        IndexConversion("rounded to bfloat16", _rounded_to_bfloat16),
         IndexConversion("made positive", lambda k, s, _: np.abs(exact(k, s))),
         IndexConversion("saturated to 8 bits", lambda k, s, _: np.clip(exact(k, s), -128, 127)),
         IndexConversion("masked", lambda k, s, _: exact(k, s) & (s - 1)),
@@ -269,10 +327,10 @@ def _clamped_below(k: AnyArray, s: int, other: int) -> Outcome:
     return _filled(np.maximum(exact(k, s), 0), s, other)
 
 
-def _padded(k: AnyArray, s: int, other: int) -> Outcome:
-    """Fill for -1, and count other negative indices from the end."""
+def _padded(k: AnyArray, s: int, other: int, padding: int = -1) -> Outcome:
+    """Fill for an index, and count other negative ones from the end."""
     at, fates = _filled(_wrapped(k, s), s, other)
-    return at, np.where(exact(k, s) == -1, FILLED, fates)
+    return at, np.where(exact(k, s) == padding, FILLED, fates)
 
 
 def _unchecked(k: AnyArray, s: int, other: int) -> Outcome:
@@ -363,6 +421,8 @@ TREATMENTS: Final = tuple(
             lambda k, s, _: _filled(np.abs(np.fmod(exact(k, s), max(1, s))), s, 0),
         ),
         Treatment("padding", _padded),
+        Treatment("0 as padding", partial(_padded, padding=0)),
+        Treatment("last as outside", lambda k, s, _: _filled(_wrapped(k, s), s - 1, 0)),
         Treatment("first for those outside", _first_for_outside),
         Treatment("first for those outside after wrapping", _after_wrapping(_first_for_outside)),
         Treatment("last for those outside", _last_for_outside),

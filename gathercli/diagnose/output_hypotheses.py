@@ -140,7 +140,7 @@ def _rearranged(right: tuple[int, ...], shape: tuple[int, ...]) -> Placements:
                 name.replace("row", "cell") + " of all", sentence.replace("row", "cell"), cells
             )
     width = shape[-1] if rank > 1 and right == shape else 0
-    for pitch in sorted(pitches(width)) if width else ():
+    for pitch in sorted(n for n in pitches(width) if n > width) if width else ():
         words = f"rows of {counted(width, 'element')} are written {pitch} apart"
         yield OutputPlacement(f"pitch {pitch}", words, partial(_padded, width=width, pitch=pitch))
     if sum(n > 1 for n in right) > 1:
@@ -199,6 +199,12 @@ def _moves(n: int) -> Rows:
         ("rows turned", f"{before}, and the first the last", lambda row: (row - 1) % n),
         ("rows turned back", f"{after}, and the last the first", lambda row: (row + 1) % n),
         ("rows doubled", "each row comes twice, the last are missing", lambda row: row // 2),
+        ("half again", "the first half of the rows comes again", lambda row: row % -(-n // 2)),
+        (
+            "swapped in pairs",
+            "each two rows are swapped",
+            lambda row: np.where((row ^ 1) < n, row ^ 1, row),
+        ),
         ("interleaved", "the even rows come first, then the odd ones", _even_first(n)),
     )
 
@@ -311,6 +317,16 @@ def _fitted(shape: tuple[int, ...], fit: Fit) -> Placements:
         yield unwritten(first)
         if min(first, differs.size) >= MIN_UNWRITTEN and differs.size == differs[-1] + 1 - first:
             yield unwritten(first, zeros=False)
+        for n in BLOCKS:
+            words = f"the cells from {first} on hold those {n} before"
+            yield OutputPlacement(f"cells from {first} as {n} before", words, _earlier(first, n), 2)
+
+
+def _earlier(first: int, n: int) -> Cells:
+    return lambda cells: np.where(cells < first, cells, np.maximum(cells - n, 0))
+
+
+BLOCKS: Final = (4, 8, 16, 32)  # the cells of the blocks in which an output may be written
 
 
 def unwritten(first: int, *, zeros: bool = True) -> OutputPlacement:

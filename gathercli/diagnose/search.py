@@ -86,7 +86,7 @@ class ScoredHypothesis(NamedTuple):
         Foreign cells count only where nothing else is left, and then less than a cell.
         """
         score, departures = self.score, self.hypothesis.departures
-        if score.is_whole:
+        if self.is_whole:
             return (
                 False,
                 departures,
@@ -114,6 +114,7 @@ def is_by_chance(explained: int, cells: int, likelihood: float, departures: int)
 
 # The wrong cells that prove no, one and two departures; of all pairs some explain fewer by chance.
 PROVING_CELLS: Final = (0, 2, 6)
+FEW_FOREIGN: Final = 3  # cells that hold one value, which is then no memory from elsewhere
 FEW_CELLS: Final = 192  # cells of each kind, right and wrong, that every combination is tried on
 MORE_CELLS: Final = 1 << 14  # cells that the best combinations are tried on
 
@@ -259,10 +260,15 @@ class Search:
         self, hypothesis: Hypothesis, agrees: AnyArray, fates: AnyArray, cells: AnyArray
     ) -> ScoredHypothesis:
         foreign, refused = fates == FOREIGN, int((fates == REFUSED).sum())
-        outside = int(foreign.sum())
-        strange = int((foreign & self._is_strange(cells)).sum()) if outside else 0
-        odd = outside if 2 * strange > outside else strange
-        return ScoredHypothesis(hypothesis, Score(int(agrees.sum()), odd, refused, len(cells)))
+        outside, explained, odd = int(foreign.sum()), int(agrees.sum()), 0
+        if outside:
+            held = self.output.held(cells)[foreign]
+            zeros = int((held == FILLS["zero"](held.dtype)).sum())
+            is_fill = outside >= FEW_FOREIGN and bool((held == held[0]).all())
+            odd = 0 if is_fill else int((foreign & self._is_strange(cells)).sum())
+            odd = outside - zeros if 2 * odd > outside - zeros else odd
+            explained += zeros if odd else 0  # memory from elsewhere has zeros, too
+        return ScoredHypothesis(hypothesis, Score(explained, odd, refused, len(cells)))
 
     def _scored_together(self, group: list[Hypothesis]) -> list[ScoredHypothesis]:
         """Score hypotheses that differ in the placement alone on the few cells, all at once."""
@@ -289,12 +295,12 @@ class Search:
         return self._placed_few[placement]
 
     def _is_strange(self, cells: AnyArray) -> AnyArray:
-        """Return a mask of the cells that hold no element of small `data` but zero."""
+        """Return a mask of the cells that hold no zero, and no element of small `data`."""
         if self._strange is None or self._strange[0] is not cells:
             data = next(iter(self.candidates.tensors.values()))
             known = data.values() if product(data.shape) <= MORE_CELLS else np.empty(0)
             held = self.output.held(cells)
-            self._strange = cells, ~np.isin(held, known) | (held == FILLS["zero"](held.dtype))
+            self._strange = cells, ~np.isin(held, known) & (held != FILLS["zero"](held.dtype))
         return self._strange[1]
 
     def _proved(self, hypothesis: Hypothesis) -> ScoredHypothesis:
@@ -423,7 +429,7 @@ def _span(rows: AnyArray, size: int) -> str:
 def _behind(start: int, size: int) -> str:
     """Say which whole blocks end before the last rows, which are fewer."""
     block = start & -start
-    return f", behind the last whole block of {block}," if size - start < block > 3 else ""
+    return f" (behind the last whole block of {block})" if size - start < block > 3 else ""
 
 
 def _of_indices(prediction: Prediction, wrong: AnyArray, cells: AnyArray) -> Iterator[str]:

@@ -84,7 +84,7 @@ def test_how_data_is_read_is_named(name: str) -> None:
 
 READINGS: Final[dict[str, Callable[[Any], Any]]] = {
     "scaled by 0.25": lambda v: v * 0.25,
-    "added": lambda v: v - 128,
+    "added -128": lambda v: v - 128,
     "quantised": lambda v: (
         np.rint(v / (np.abs(DATA - 500).max() / 127)) * (np.abs(DATA - 500).max() / 127)
     ),

@@ -168,8 +168,8 @@ def test_cells_of_elements_and_rows_of_tuples_are_named() -> None:
 @pytest.mark.parametrize(
     ("rows", "size", "said"),
     [
-        ([8, 9], 10, "rows 8 to 9, behind the last whole block of 8,"),
-        ([8, 9, 10, 11], 12, "rows 8 to 11, behind the last whole block of 8,"),
+        ([8, 9], 10, "rows 8 to 9 (behind the last whole block of 8)"),
+        ([8, 9, 10, 11], 12, "rows 8 to 11 (behind the last whole block of 8)"),
         ([*range(8, 24)], 24, "rows 8 to 23"),
         ([0, 2, 4, 6, 8], 100, "one row of 2 from 0 to 8"),
         ([0, 2, 3, 7, 9], 12, "5 rows from 0 to 9"),
