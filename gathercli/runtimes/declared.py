@@ -1,35 +1,6 @@
-"""What the files of `gathercli.frameworks` declare about runtimes.
+"""What the files of `gathercli.frameworks` declare about runtimes: how they are called, mistakes.
 
-``[runtimes.NAME]`` says how one is called:
-
-======== ===================================================================================
-imports  the modules that code imports, by their names there: the first has the version
-aliases  other names, for hints
-call     the function of `worker` that calls it, by default one for code
-prepare  an expression before each call, with whether 64 bits are kept for ``{wide}``
-tensor   an expression that makes a tensor of an array ``{}``
-array    one that makes an array of `result`
-dtype    one that has the type of `result`, if its array may lack that
-models   the frameworks whose versions it runs, in models; the first is its own
-refusals what its messages look like: the rules that one may be the reason of, and a pattern, the
-         first one that is found. Its group `index` has the index that it names, or the tuple; its
-         group `input` the input whose type it refuses. ``false`` says that the call takes no index
-         from -s to -1, whichever it refuses.
-======== ===================================================================================
-
-``[[mistakes]]`` of a framework say what releases of runtimes do otherwise than its rows. `what` is
-for people; `runtime` does so, in the `release` in which it was seen. The other fields say
-of which calls it is true:
-
-======================== =========================================================================
-row, way                 the name of the row, and the way that it is called in
-refused                  the rule by which the row refuses the call, or nothing
-problem                  ``refuses``, ``dies``, ``hangs`` or ``unsteady``, or nothing
-data, indices, step_ids  the types of the inputs, with blanks between them
-where                    names of `FACTS` that all hold; after ``not``, one that does not
-======================== =========================================================================
-
-`row`, `way`, `refused` and `problem` are a name, or a list of several.
+README.md beside these files has the fields of both.
 """
 
 from __future__ import annotations
