@@ -249,12 +249,10 @@ def versions(
     >>> versions(like="torch.gather").to_json()["rows"]
     ['onnx.GatherElements-13', 'onnx.GatherElements-11']
     """
-    from gathercli.cli.commands.ops import run
+    from gathercli.cli.commands.ops import VersionsView, run
 
     if diff is not None and (len(diff) != 2 or not all(isinstance(each, str) for each in diff)):
         raise UsageError(f"has {counted(len(diff), 'name')}", subject="diff", expected="two names")
     with worded():
-        errors = ErrorOptions()
-        return VersionsReport(
-            run(version=version, diff=diff, like=like, decisions=False, errors=errors)
-        )
+        view = VersionsView(version=version, diff=diff, like=like)
+        return VersionsReport(run(view, ErrorOptions()))

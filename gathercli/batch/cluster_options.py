@@ -7,7 +7,7 @@ from gathercli.errors import UsageError
 from gathercli.io.files import new_name
 from gathercli.io.formats.table import is_chunked
 from gathercli.ops import accepted_families
-from gathercli.records import Any, suppress
+from gathercli.records import partial, suppress
 from gathercli.text import clean
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
@@ -23,23 +23,17 @@ if TYPE_CHECKING:
     from gathercli.spec.op import Op
 
 
-def _file(name: str, meaning: str) -> Any:
-    """Declare the option of a file."""
-    return option(CLUSTER, name, metavar="FILE", help=meaning, rare=True)
+_file = partial(option, CLUSTER, metavar="FILE", rare=True)
 
 
 class ClusterOptions(Options):
     """The address of a dask scheduler, and the files for TLS."""
 
     scheduler: str | None = option(CLUSTER, "--scheduler", metavar="URL", rare=True)
-    scheduler_file: str | None = _file(
-        "--scheduler-file", "The file that the scheduler writes, in place of its URL."
-    )
-    tls_ca_file: str | None = _file(
-        "--tls-ca-file", "Speak TLS with the scheduler; the authority that signs it."
-    )
-    tls_cert: str | None = _file("--tls-cert", "The certificate to show the scheduler.")
-    tls_key: str | None = _file("--tls-key", "The key of the certificate.")
+    scheduler_file: str | None = _file("--scheduler-file")
+    tls_ca_file: str | None = _file("--tls-ca-file")
+    tls_cert: str | None = _file("--tls-cert")
+    tls_key: str | None = _file("--tls-key")
 
     @classmethod
     def of(cls, command: str) -> type[Options]:

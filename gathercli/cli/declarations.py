@@ -136,7 +136,7 @@ def flag(group: str, *names: str, help: str = "", rare: bool = False) -> Any:  #
 
 def argument(
     metavar: str,
-    help: str,  # noqa: A002
+    help: str = "",  # noqa: A002
     *,
     kind: type = str,
     choices: tuple[str, ...] = (),

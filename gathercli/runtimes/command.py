@@ -30,12 +30,6 @@ if TYPE_CHECKING:
 # The most seconds of an import and of a call, unless the user says otherwise.
 CALL_SECONDS: Final = 60.0
 
-ALLOW_ABSENT: Final = flag(
-    RUNNING,
-    "--allow-absent",
-    help="Exit with 0 though a named runtime cannot be called.",
-    rare=True,
-)
 _timeout: Final = partial(option, RUNNING, "--timeout", metavar="S", kind=float, rare=True)
 
 
@@ -66,7 +60,7 @@ class NamedRuntimes(RuntimeOptions):
 
     names: str | None = option(RUNNING, "--with", metavar="LIST", known=known)
 
-    allow_absent: bool = ALLOW_ABSENT
+    allow_absent: bool = flag(RUNNING, "--allow-absent", rare=True)
     timeout: float | None = None  # an option of subclasses
 
     def chosen(self) -> list[Runtime]:
@@ -98,9 +92,7 @@ class NamedRuntimes(RuntimeOptions):
 class TimedRuntimes(NamedRuntimes):
     """The runtimes to call, and the time that each has."""
 
-    timeout: float | None = _timeout(
-        help="Seconds that the import of a runtime of --with, and each call, may take; default 60."
-    )
+    timeout: float | None = _timeout()
 
     def chosen(self) -> list[Runtime]:
         """Return the runtimes; none without the option."""
@@ -135,10 +127,7 @@ class BatchRuntimes(NamedRuntimes):
     They stand in the place of `batch.batch_run.JobRuntimeOptions`.
     """
 
-    timeout: float | None = _timeout(
-        help="Seconds a job may take; after that it has failed. With --with, seconds of the "
-        "import of a runtime, and of a call; default 60."
-    )
+    timeout: float | None = _timeout()
 
     def check(self, running: RunOptions, reporting: ReportOptions) -> None:
         """Raise if one is wrong, or given with an option that runtimes do not heed."""
@@ -170,10 +159,8 @@ class ReproductionOptions(Options):
     """The runtime, and the folder."""
 
     runtime: str = option(OUTPUT, "--for", metavar="RUNTIME", default=REQUIRED, known=known)
-    timeout: float = _timeout(
-        default=CALL_SECONDS, help="Seconds that the import, and each call, may take; default 60."
-    )
-    allow_absent: bool = ALLOW_ABSENT
+    timeout: float = _timeout(default=CALL_SECONDS)
+    allow_absent: bool = flag(RUNNING, "--allow-absent", rare=True)
     output: str = option(OUTPUT, "--output", "-o", metavar="DIR", default=REQUIRED, once=True)
 
     def chosen(self) -> Runtime:

@@ -6,9 +6,9 @@ import os
 import re
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Any, Final
+from typing import Any
 
-from gathercli.cli.declarations import VIEW, Answer, argument, flag, option
+from gathercli.cli.declarations import VIEW, Answer, Options, argument, flag, option
 from gathercli.cli.messages import ErrorOptions
 from gathercli.cli.options import TEXT_FORMAT, VARIABLE, choice
 from gathercli.errors import UsageError, VersionError
@@ -21,56 +21,35 @@ from gathercli.spec.decisions import every_decision
 from gathercli.spec.op import FRAMEWORKS, Op
 from gathercli.text import clean, closest, listed
 
-ID: Final = argument(
-    "[ID]",
-    "A version to write out: openvino.Gather-8, torch.gather, or onnx-13 for all of that opset.",
-    default=None,
-)
-DIFF: Final = option(
-    VIEW,
-    "--diff",
-    metavar="A B",
-    kind=tuple,
-    help="What two versions do differently, and what that means for a model that moves.",
-)
-LIKE: Final = option(
-    VIEW,
-    "--like",
-    metavar="CALL",
-    help="The versions that another framework's call equals, such as torch.gather, np.take.",
-)
-SHOWS_DECISIONS: Final = flag(
-    VIEW,
-    "--decisions",
-    help="Where the specifications are silent or contradict themselves, and what is done.",
-)
+
+class VersionsView(Options):
+    """One view of the versions: all, some, a difference, an equivalent or the decisions."""
+
+    version: str | None = argument("[ID]", default=None)
+    diff: tuple[str, str] | None = option(VIEW, "--diff", metavar="A B", kind=tuple)
+    like: str | None = option(VIEW, "--like", metavar="CALL")
+    decisions: bool = flag(VIEW, "--decisions")
+    fmt: str = TEXT_FORMAT
 
 
-def run(
-    *,
-    version: str | None = ID,
-    diff: tuple[str, str] | None = DIFF,
-    like: str | None = LIKE,
-    decisions: bool = SHOWS_DECISIONS,
-    fmt: str = TEXT_FORMAT,
-    errors: ErrorOptions,
-) -> Answer:
-    """Show one view: all versions, some, a versions, an equivalent or the decisions."""
-    del fmt, errors  # used by the caller
-    views = {"ID": version, "--diff": diff, "--like": like, "--decisions": decisions or None}
-    names = [name for name, value in views.items() if value is not None]
-    if len(names) > 1:
-        what = f"{listed((f'`{name}`' for name in names), 'and')} are given"
-        raise UsageError(what, value=names[1], expected="one of them")
-    if version is not None:
-        name = re.sub("[-_]", "", version.lower())
+def run(view: VersionsView, errors: ErrorOptions) -> Answer:
+    """Show the view."""
+    del errors  # used by the caller
+    views = {"ID": view.version, "--diff": view.diff, "--like": view.like}
+    given = [name for name, value in views.items() if value is not None]
+    given += ["--decisions"] * view.decisions
+    if len(given) > 1:
+        what = f"{listed((f'`{name}`' for name in given), 'and')} are given"
+        raise UsageError(what, value=given[1], expected="one of them")
+    if view.version is not None:
+        name = re.sub("[-_]", "", view.version.lower())
         family = next((each for each in FAMILIES if each.replace("-", "") == name), None)
-        return _list(family) if family else _sheets(version)
-    if diff is not None:
-        return _difference(*diff)
-    if like is not None:
-        return _like(like)
-    if decisions:
+        return _list(family) if family else _sheets(view.version)
+    if view.diff is not None:
+        return _difference(*view.diff)
+    if view.like is not None:
+        return _like(view.like)
+    if view.decisions:
         every = every_decision()
         write = partial(versions.decisions_text, every)
         return _answer(write, lambda: [each._asdict() for each in every])
