@@ -16,24 +16,12 @@ from gathercli.ops import FAMILIES
 from gathercli.records import Final, Iterable, Sequence
 from gathercli.slices import given
 from gathercli.spec.op import OTHER_NAMES, Op
-from gathercli.text import beginning, closest, listed, shell_word
+from gathercli.text import beginning, closest, listed, shell_word, table_beside
 
 LAST_ARGUMENT: Final = "DEST"  # the argument that is an option in other programs; it comes last
 
 # Options of other programs, with the options here in order of preference.
-FOREIGN_OPTIONS: Final[dict[str, tuple[str, ...]]] = {
-    "--dim": ("--axis",),
-    "--dimension": ("--axis",),
-    "--fill": ("--out-of-range",),
-    "--format": ("--to",),
-    "--jobs": ("--workers", "--threads"),
-    "--mode": ("--out-of-range",),
-    "--opset": ("--version",),
-    "--out": ("--output", "--save", LAST_ARGUMENT),
-    "--output": ("--save", LAST_ARGUMENT),
-    "--to": ("--format",),
-    "-o": ("--save", LAST_ARGUMENT),
-}
+FOREIGN_OPTIONS: Final[dict[str, list[str]]] = table_beside(__name__)["options"]
 
 # Values of other programs, by option.
 FOREIGN_VALUES: Final = {
@@ -51,7 +39,7 @@ def similar_option(line: CommandLine, option: str) -> str | None:
     """Return the visible option of a command most similar to an unknown one, or None."""
     names = [name for param in line.params if not param.hidden for name in param.names]
     has_last = any(str(param.metavar).endswith(LAST_ARGUMENT) for param in line.params)
-    translations = FOREIGN_OPTIONS.get(option, ())
+    translations = FOREIGN_OPTIONS.get(option, [])
     for name in (*translations, option.swapcase()):
         if name in names or (name == LAST_ARGUMENT and has_last):
             return name
