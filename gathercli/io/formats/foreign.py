@@ -31,30 +31,11 @@ _FOREIGN_MARKS: Final = (
     (rb"\x89HDF\r\n\x1a\n", "an HDF5 file", "hdf5"),
     (rb"PAR1", "a Parquet file", "parquet"),
 )
-_TABLE_KINDS: Final = {".csv": "a .csv file", ".tsv": "a .tsv file"}
-# Text formats by the suffix of the file.
-_TEXT_KINDS: Final = {
-    **_TABLE_KINDS,
-    **dict.fromkeys((".yaml", ".yml"), "a YAML file"),
-    ".svg": "an SVG picture",
-    ".xml": "an XML file",
-}
-
-# Text formats by the first tag.
-_TEXT_TAGS: Final = (
-    (rb"(?is)\s*<(?:!doctype\s+html|html)\b", "an HTML page"),
-    (rb"(?s)\s*<(?:\?xml\b.*<)?svg\b", "an SVG picture"),
-    (rb"\s*<\?xml\b", "an XML file"),
-)
+_TABLE_KINDS: Final = ("a .csv file", "a .tsv file")
 
 # A list without brackets: on one line, or an element a line.
 _BARE_LIST: Final = rb"(?=[-+.]?\d)[-+.\dEe]+(?:(?:[ \t,]+[-+.\dEe]+)*|(?:\s*\n[-+.\dEe]+)*),?\s*"
 
-# What adds a package to the environment that pipx or uv made, by the file that they put there.
-_INSTALLERS: Final = {
-    "pipx_metadata.json": "pipx inject gathercli",
-    "uv-receipt.toml": "uv tool install gathercli --with",
-}
 _COMPRESSIONS: Final = {
     b"\x1f\x8b": "zcat",
     b"BZh": "bzcat",
@@ -119,8 +100,9 @@ def foreign_error(name: str, what: str, kind: str) -> InputError:
 
 def text_kind(name: str, start: bytes) -> str | None:
     """Describe the format of text by its first bytes or the name of the file."""
-    matches = (what for mark, what in _TEXT_TAGS if re.match(mark, start))
-    return next(matches, None) or _TEXT_KINDS.get(os.path.splitext(name)[1].lower())
+    known: dict[str, dict[str, str]] = table_beside(__name__)
+    matches = (what for tag, what in known["tags"].items() if re.match(tag.encode(), start))
+    return next(matches, None) or known["suffixes"].get(os.path.splitext(name)[1].lower())
 
 
 def advise(error: InputError, file: File, *, is_utf8: bool) -> None:
@@ -137,7 +119,7 @@ def advise(error: InputError, file: File, *, is_utf8: bool) -> None:
     if kind is not None:
         error.problem, error.expected = f"the input is {kind}", READ_FORMATS
         error.rule, error.hint = "format", None
-        if kind in _TABLE_KINDS.values():
+        if kind in _TABLE_KINDS:
             error.hint = table_hint(file.name, file.start(SAMPLE_BYTES), kind)
         elif kind == "a YAML file":
             error.hint = conversion_hint("yaml", file.name)
@@ -252,7 +234,7 @@ def not_installed(
 
 def install_line(package: str, extra: str) -> str:
     """Return the command that installs a package of an extra beside this program."""
-    for file, command in _INSTALLERS.items():
+    for file, command in table_beside(__name__)["installers"].items():
         if os.path.exists(os.path.join(sys.prefix, file)):
             return f"{command} {package}"
     return f"python -m pip install 'gathercli[{extra}]'"
