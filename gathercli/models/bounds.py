@@ -212,15 +212,14 @@ def _keeps_axes(operation: Operation, known: Known) -> bool:
     return bool(-len(sizes) <= axis < len(sizes) and sizes[axis] == known.dims[axis])
 
 
-def _pairs(operation: Operation) -> tuple[Bounds, Bounds] | None:
-    """Return the bounds of two inputs; None if one has none."""
-    one, two = operation.input(0).range, operation.input(1).range
-    return None if one is None or two is None else (one, two)
+def _of(count: int, function: Callable[..., Bounds | None]) -> Callable[[Operation], Bounds | None]:
+    """Return the function of an operator from that of the bounds of its first `count` inputs."""
 
+    def computed(operation: Operation) -> Bounds | None:
+        ranges = [operation.input(n).range for n in range(count)]
+        return None if None in ranges else function(*ranges)
 
-def _subtract(operation: Operation) -> Bounds | None:
-    pairs = _pairs(operation)
-    return pairs and Bounds.of(pairs[0].low - pairs[1].high, pairs[0].high - pairs[1].low)
+    return computed
 
 
 def _corners(
@@ -231,26 +230,17 @@ def _corners(
     return np.minimum.reduce(found), np.maximum.reduce(found)
 
 
-def _multiply(operation: Operation) -> Bounds | None:
-    pairs = _pairs(operation)
-    return pairs and Bounds.of(*_corners(*pairs, np.multiply))
-
-
-def _divide(operation: Operation) -> Bounds | None:
+def _divide(value: Bounds, divisor: Bounds) -> Bounds | None:
     """Return the bounds of a quotient, which is rounded towards 0."""
-    pairs = _pairs(operation)
-    if pairs is None or not ((pairs[1].low > 0) | (pairs[1].high < 0)).all():
+    if not ((divisor.low > 0) | (divisor.high < 0)).all():
         return None
-    return Bounds.of(*_corners(*pairs, lambda a, b: np.trunc(a / b)))
+    return Bounds.of(*_corners(value, divisor, lambda a, b: np.trunc(a / b)))
 
 
 def _modulo(operation: Operation) -> Bounds | None:
     """Return the bounds of a remainder: of the sign of the divisor, or with `fmod` of the other."""
-    pairs = _pairs(operation)
-    if pairs is None:
-        return None
-    value, divisor = pairs
-    if not ((divisor.low > 0) | (divisor.high < 0)).all():
+    value, divisor = operation.input(0).range, operation.input(1).range
+    if value is None or divisor is None or not ((divisor.low > 0) | (divisor.high < 0)).all():
         return None
     most = np.maximum(abs(divisor.low), abs(divisor.high)) - 1
     if operation.attributes.get("fmod", 0):
@@ -259,11 +249,6 @@ def _modulo(operation: Operation) -> Bounds | None:
         low, high = np.where(divisor.high < 0, -most, 0), np.where(divisor.low > 0, most, 0)
     same = (value.low >= 0) & (value.high < divisor.low)
     return Bounds.of(np.where(same, value.low, low), np.where(same, value.high, high))
-
-
-def _negate(operation: Operation) -> Bounds | None:
-    value = operation.input(0).range
-    return value and Bounds.of(-value.high, -value.low)
 
 
 def _absolute(operation: Operation) -> Bounds | None:
@@ -304,11 +289,6 @@ def _clip(operation: Operation) -> Bounds | None:
             ends = known.range or Bounds.of(-inf, inf)
         found = [limit(end, each) for end, each in zip(found, ends, strict=True)]
     return Bounds.of(*found)
-
-
-def _relu(operation: Operation) -> Bounds | None:
-    value = operation.input(0).range
-    return value and Bounds.of(np.maximum(value.low, 0), np.maximum(value.high, 0))
 
 
 def _where(operation: Operation) -> Bounds | None:
@@ -361,11 +341,8 @@ def _unique(operation: Operation) -> Bounds | None:
     return Bounds.of(1, size) if operation.output == 3 else Bounds.of(0, size - 1)
 
 
-def _range(operation: Operation) -> Bounds | None:
+def _range(start: Bounds, limit: Bounds, step: Bounds) -> Bounds | None:
     """Return the bounds of numbers from a start to before a limit, of a step of known sign."""
-    start, limit, step = (operation.input(n).range for n in range(3))
-    if start is None or limit is None or step is None:
-        return None
     if (step.low > 0).all():
         return Bounds.of(start.low, np.maximum(limit.high - 1, start.low))
     if (step.high < 0).all():
@@ -423,26 +400,16 @@ def _times(value: Bounds, count: float) -> Bounds:
     return Bounds.of(*ends)
 
 
-def _masked(operation: Operation) -> Bounds | None:
+def _masked(one: Bounds, two: Bounds) -> Bounds | None:
     """Return the bounds of the bits that two numbers share."""
-    pairs = _pairs(operation)
-    if pairs is None:
-        return None
-    highs = [each.high for each in pairs if (each.low >= 0).all()]
-    if not highs:
-        return None
-    return Bounds.of(0, reduce(np.minimum, highs))
+    highs = [each.high for each in (one, two) if (each.low >= 0).all()]
+    return Bounds.of(0, reduce(np.minimum, highs)) if highs else None
 
 
 def _boxes(operation: Operation) -> Bounds:
     """Return the bounds of what NonMaxSuppression selects: batch, class and box."""
     sizes = operation.size(1, 0), operation.size(1, 1), operation.size(0, 1)
     return Bounds.of(0, np.array([sizes]) - 1)
-
-
-def _classes(operation: Operation) -> Bounds:
-    """Return the bounds of a class that is drawn."""
-    return Bounds.of(0, operation.size(0, 1) - 1)
 
 
 def _filled(operation: Operation) -> Bounds:
@@ -456,30 +423,30 @@ _FUNCTIONS: Final[dict[str, Callable[[Operation], Bounds | None]]] = {
     **dict.fromkeys(("Add", "Sum"), _elementwise(np.add)),
     "Max": _elementwise(np.maximum),
     "Min": _elementwise(np.minimum),
-    "Sub": _subtract,
-    "Mul": _multiply,
-    "Div": _divide,
+    "Sub": _of(2, lambda one, two: Bounds.of(one.low - two.high, one.high - two.low)),
+    "Mul": _of(2, lambda one, two: Bounds.of(*_corners(one, two, np.multiply))),
+    "Div": _of(2, _divide),
     "Mod": _modulo,
-    "Neg": _negate,
+    "Neg": _of(1, lambda value: Bounds.of(-value.high, -value.low)),
     "Abs": _absolute,
-    "Relu": _relu,
+    "Relu": _of(1, lambda value: Bounds.of(*(np.maximum(end, 0) for end in value))),
     "Clip": _clip,
     "Where": _where,
     "Cast": _cast,
     "CastLike": _cast,
-    "BitwiseAnd": _masked,
+    "BitwiseAnd": _of(2, _masked),
     **dict.fromkeys(("ArgMax", "ArgMin"), _position),
     "NonZero": _nonzero,
     "TopK": _topk,
     "Unique": _unique,
-    "Range": _range,
+    "Range": _of(3, _range),
     "Shape": _shape,
     "Size": _size,
     "ReduceSum": _sum,
     **dict.fromkeys(("ReduceMax", "ReduceMin"), _extreme),
     "CumSum": _cumulated,
     "NonMaxSuppression": _boxes,
-    "Multinomial": _classes,
+    "Multinomial": lambda operation: Bounds.of(0, operation.size(0, 1) - 1),
     "ConstantOfShape": _filled,
     "OneHot": _moved(2),
     "Pad": _moved(0, 2, padded=True),

@@ -120,7 +120,7 @@ class Evaluation:
                     is_default = body is self.main and name in self._defaults
                     known = Known.of(array, is_default=is_default)
                     if is_default:  # a caller may pass another size
-                        known = known._replace(dims=scope.type_of(name).dims)
+                        known = known._replace(dims=body.type_of(name).dims)
                     scope.values[name] = known
         for at in body.steps:
             self._step(scope, at)
@@ -146,11 +146,11 @@ class Evaluation:
         elif node.domain in DOMAINS:
             if node.op_type in FAMILY:
                 self._note_attributes(body, node)
-            types = [scope.type_of(name) for name in node.output]
+            types = [body.type_of(name) for name in node.output]
             found = self._nodes.outputs(node, inputs, types)
         for name, known in zip(node.output, found, strict=False):
             if name:
-                scope.values[name] = met(scope.type_of(name), known)
+                scope.values[name] = met(body.type_of(name), known)
 
     def _note_attributes(self, body: OnnxBody, node: onnx.NodeProto) -> None:
         """Keep the attributes that all calls of a function give a node, by its first output."""
@@ -305,10 +305,6 @@ class _Scope:
                 return scope.body.type_of(name)
             scope = scope.around.scope
         return Known()
-
-    def type_of(self, name: str) -> Known:
-        """Return the type and the shape of a value of the body itself."""
-        return self.body.type_of(name)
 
 
 def _joined(one: Known, two: Known) -> Known:

@@ -175,10 +175,8 @@ def unread_text(node: ModelNode) -> str:
     unread = node.unread
     if not unread:
         return ""
-    names, verb = (
-        listed((f"`{name}`" for name in unread), "and"),
-        "are" if len(unread) > 1 else "is",
-    )
+    names = listed((f"`{name}`" for name in unread), "and")
+    verb = "are" if len(unread) > 1 else "is"
     return f"{names} {verb} not checked: {'; '.join(dict.fromkeys(unread.values()))}"
 
 

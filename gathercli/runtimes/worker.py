@@ -351,14 +351,9 @@ CALLS = {
 }
 
 
-def run_script(path: str, memory: int) -> None:
-    """Run a script with the limits of a call."""
-    _restrict(memory)
-    runpy.run_path(path, run_name="__main__")
-
-
 if __name__ == "__main__":
     if sys.argv[1] == "--script":
-        run_script(sys.argv[2], int(sys.argv[3]))
+        _restrict(int(sys.argv[3]))  # as a call
+        runpy.run_path(sys.argv[2], run_name="__main__")
     else:
         main(json.loads(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]))

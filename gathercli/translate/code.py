@@ -52,12 +52,14 @@ def code(program: Program, call: Call, target: TranslationTarget) -> str:
     names = ", ".join(program.inputs)
     settings = "".join(f", {each.name} {call.attrs[each.name]}" for each in call.op.attrs)
     about = f"{call.op}{settings}" + ("" if call.op.followed else f": {_operands(program, call)}")
+    values = (*program.inputs.values(), *(step.output for step in program.steps))
+    is_wide = any(value.dtype.bits >= 64 for value in values)
     body = _beam_lines(target) if call.op.followed else _Writer(program, target).lines()
     lines = [
         f'"""{about}."""',
         "",
         *target.imports,
-        *(target.imports_of_64_bits if _is_wide(program) else ()),
+        *(target.imports_of_64_bits if is_wide else ()),
         "",
         "",
         f"def {function_name(call)}({names}):",
@@ -74,12 +76,6 @@ def _operands(program: Program, call: Call) -> str:
         for each in call.op.inputs
         if (value := program.inputs.get(each.name)) is not None
     )
-
-
-def _is_wide(program: Program) -> bool:
-    """Return whether a value has 64 bits."""
-    values = (*program.inputs.values(), *(step.output for step in program.steps))
-    return any(value.dtype.bits >= 64 for value in values)
 
 
 class _Writer:

@@ -32,16 +32,8 @@ class Constant:
     """
 
     __slots__ = (
-        "_load",
-        "_tensor",
-        "counts",
-        "default",
-        "depth",
-        "dtype",
-        "limit",
-        "mapped",
-        "shape",
-        "unread",
+        *("_load", "_tensor", "counts", "default", "depth"),
+        *("dtype", "limit", "mapped", "shape", "unread"),
     )
 
     def __init__(
