@@ -9,6 +9,7 @@ import json
 import os
 from collections import Counter
 from contextlib import ExitStack
+from dataclasses import dataclass
 from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -37,20 +38,29 @@ from gathercli.models.files import (
 from gathercli.models.lint import findings, unproven
 from gathercli.models.node_call import MODEL_NODE
 from gathercli.models.targets import across_targets, target, target_names
-from gathercli.report.terminal import ERROR_STYLE, print_text, rendered, wants_color, width_of
+from gathercli.report.terminal import (
+    ERROR_STYLE,
+    Report,
+    assembled,
+    print_text,
+    rendered,
+    wants_color,
+    width_of,
+)
 from gathercli.report.versions import hanging
-from gathercli.report.words import cut, error_json
+from gathercli.report.words import cut, error_fields
 from gathercli.spec import rules
 from gathercli.text import clean, counted, grouped, listed, shown, some
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 
     from rich.text import Text
 
     from gathercli.batch.report import JUnitReport
     from gathercli.models.graph import ModelNode
     from gathercli.models.targets import ConversionTarget
+    from gathercli.report.terminal import Styled
 
 MODEL_WORDS: Final = argument(
     "MODEL...", "ONNX models (.onnx), OpenVINO IR (.xml), or folders with models.", kind=list
@@ -122,7 +132,8 @@ def run(
                 checked.append(model)
         messages.notes += [f"{some(names, 3)}: {note}" for note, names in noted.items()]
         if options.fmt == "json":
-            print_text(json.dumps(as_json(checked, [each.name for each in targets])) + "\n")
+            report = ModelCheck.of(checked, [each.name for each in targets])
+            print_text(json.dumps(report.to_json()) + "\n")
         if junit is not None:
             _write_junit(junit, checked, monotonic() - start)
         if sarif is not None:
@@ -298,46 +309,65 @@ def total(checked: Sequence[CheckedModel]) -> str:
     )
 
 
-def as_json(checked: Sequence[CheckedModel], targets: Sequence[str]) -> dict[str, Any]:
-    """Return all models for JSON."""
-    models = [
-        {
-            "model": each.path,
-            "nodes": len(each.nodes),
-            "verdicts": dict(each.words),
-            "judged": list(map(_judged, each.nodes, each.judged.values())),
-            "findings": [_finding(finding) for finding in each.findings],
-            **({"error": json.loads(error_json(each.error))} if each.error else {}),
-        }
-        for each in checked
-    ]
-    return {"targets": list(targets), "models": models}
+@dataclass(frozen=True)
+class ModelVerdict:
+    """A model with its findings."""
+
+    model: str
+    nodes: int
+    verdicts: dict[str, int]  # the number of nodes by verdict
+    judged: list[dict[str, Any]]  # each node with its verdict, and what is open at run time
+    findings: tuple[verdict.ModelFinding, ...]
+    error: dict[str, Any] | None = None  # why it was not read
+
+    @classmethod
+    def of(cls, each: CheckedModel) -> ModelVerdict:
+        """Describe a model."""
+        judged = list(map(_judged, each.nodes, each.judged.values()))
+        found = tuple(map(verdict.ModelFinding.of, each.findings))
+        error = error_fields(each.error) if each.error else None
+        return cls(each.path, len(each.nodes), dict(each.words), judged, found, error)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the fields, without the error of a model that was read."""
+        return {name: value for name, value in vars(self).items() if name != "error" or value}
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class ModelCheck(Report):
+    """What the nodes of models refuse or fill, and what targets change."""
+
+    targets: tuple[str, ...]
+    models: tuple[ModelVerdict, ...]
+    _checked: Sequence[CheckedModel]
+
+    @classmethod
+    def of(cls, checked: Sequence[CheckedModel], targets: Iterable[str]) -> ModelCheck:
+        """Report on models."""
+        return cls(tuple(targets), tuple(map(ModelVerdict.of, checked)), checked)
+
+    @property
+    def status(self) -> int:
+        """The exit status of the command: 0 if no finding is an error or a warning."""
+        levels = {each.level for model in self.models for each in model.findings}
+        return int(bool(levels - {"note"}) or any(each.error for each in self.models))
+
+    def styled(self, width: int | None) -> Styled:
+        """Write a line for each finding, and their number."""
+        text = assembled(())
+        for model in self._checked:
+            if model.error is not None:
+                text.append(f"{model.path}: {model.error.message}\n", ERROR_STYLE)
+            for each in model.lines(width):
+                text.append_text(each)
+        return text.append(total(self._checked))
 
 
 def _judged(node: ModelNode, judged: verdict.Judged) -> dict[str, Any]:
     """Return the verdict on a node for JSON, and what is open of one at run time."""
-    what = _finding(unproven(judged.verdict)) if judged.verdict else None
+    what = judged.verdict and vars(verdict.ModelFinding.of(unproven(judged.verdict)))
     operator = f"{node.op or node.operator}"
     return {"node": node.name, "operator": operator, "verdict": judged.word, "open": what}
-
-
-def _finding(finding: verdict.Finding) -> dict[str, Any]:
-    value = finding.value
-    plain = value if isinstance(value, int | float | None) else str(value)
-    return {
-        "node": finding.node,
-        "operator": finding.operator,
-        "rule": finding.rule,
-        "level": finding.level,
-        "target": finding.target or None,
-        "message": finding.text,
-        "where": finding.where,
-        "value": plain,
-        "expected": finding.expected,
-        "count": finding.number,
-        "does": dict(finding.does),
-        "nodes": list(finding.nodes),
-    }
 
 
 def junit_lines(checked: CheckedModel) -> Iterator[dict[str, Any]]:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from collections import Counter
 from contextlib import ExitStack
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from gathercli.cli.declarations import INPUT, OUTPUT, Options, argument, flag, option
+from gathercli.cli.declarations import INPUT, OUTPUT, Answer, Options, argument, flag, option
 from gathercli.cli.messages import Messages
 from gathercli.cli.options import TEXT_FORMAT, MemoryOptions
 from gathercli.compute.bound import BoundCall
@@ -18,7 +19,6 @@ from gathercli.compute.run import run as run_call
 from gathercli.compute.storage import row_major
 from gathercli.compute.tensor import Tensor
 from gathercli.errors import GatherError, OperatorError, UsageError
-from gathercli.io.descriptors import STDOUT
 from gathercli.io.formats.content import ElementTypes
 from gathercli.models.command import (
     ModelOptions,
@@ -123,7 +123,7 @@ def run(
     messages: Messages,
     model: str = MODEL,
     other: str = OTHER,
-) -> int:
+) -> Answer:
     """Compare the nodes of two models."""
     with ExitStack() as stack:
         models = []
@@ -137,14 +137,9 @@ def run(
         inputs.recheck()
         for each in models:
             each.recheck()
-    if options.fmt == "json":
-        terminal.print_text(compared_json(compared))
-    else:
-        width, color = terminal.width_of(STDOUT), terminal.wants_color(messages.color, STDOUT)
-        terminal.print_text(compared_text(compared, width=width, color=color))
-    messages.notes += dict.fromkeys(n.note for each in models for n in each.nodes if n.note)
-    messages.print()
-    return int(not compared.is_same)
+    text, line = partial(compared_text, compared), partial(compared_json, compared)
+    notes = dict.fromkeys(n.note for each in models for n in each.nodes if n.note)
+    return Answer(text, line, notes=tuple(notes), status=int(not compared.is_same))
 
 
 def _compared(
@@ -407,7 +402,7 @@ _STYLES: Final = (
 )
 
 
-def compared_text(compared: ComparedModels, *, width: int | None, color: bool) -> str:
+def compared_text(compared: ComparedModels, width: int | None, color: bool) -> str:
     """Format a table of the pairs, a line for each difference, and the nodes without a partner."""
     numbers = [len(compared.pairs) + len(nodes) for nodes in compared.alone]
     headings = map(heading, compared.models, numbers)

@@ -27,7 +27,7 @@ from gathercli.models.command import (
 from gathercli.models.files import no_model
 from gathercli.models.node_call import check_attribute, check_fed, constant_token, feed_names
 from gathercli.python import worded
-from gathercli.report.terminal import ERROR_STYLE, Report, assembled, highlighted
+from gathercli.report.terminal import Report, highlighted
 from gathercli.spec.dtypes import described
 from gathercli.spec.shapes import meet
 from gathercli.text import clean, closest, listed
@@ -308,65 +308,6 @@ def _reading(external_data: bool, infer: bool) -> ModelOptions:
     return options
 
 
-@dataclass(frozen=True)
-class ModelFinding:
-    """What a node refuses, or what a target changes."""
-
-    node: str  # empty for what is of several
-    operator: str
-    rule: str
-    level: str  # error, warning, note
-    target: str | None  # None for the node's own version
-    message: str
-    where: str | None
-    value: float | str | None
-    expected: str | None
-    count: int | None
-    does: dict[str, str]  # what versions and targets do with an index, by name
-    nodes: list[str]  # of several
-
-
-@dataclass(frozen=True)
-class ModelVerdict:
-    """A model with its findings."""
-
-    model: str
-    nodes: int
-    verdicts: dict[str, int]  # the number of nodes by verdict
-    judged: list[dict[str, Any]]  # each node with its verdict, and what is open at run time
-    findings: tuple[ModelFinding, ...]
-    error: dict[str, Any] | None = None  # why it was not read
-
-
-@dataclass(frozen=True, repr=False, eq=False)
-class ModelCheck(Report):
-    """What the nodes of models refuse or fill, and what targets change."""
-
-    targets: tuple[str, ...]
-    models: tuple[ModelVerdict, ...]
-    _checked: tuple[check_command.CheckedModel, ...]
-
-    @property
-    def status(self) -> int:
-        """The exit status of the command: 0 if no finding is an error or a warning."""
-        levels = {each.level for model in self.models for each in model.findings}
-        return int(bool(levels - {"note"}) or any(each.error for each in self.models))
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the object of ``gathercli check -f json``."""
-        return check_command.as_json(self._checked, self.targets)
-
-    def styled(self, width: int | None) -> Styled:
-        """Write a line for each finding, and their number."""
-        text = assembled(())
-        for model in self._checked:
-            if model.error is not None:
-                text.append(f"{model.path}: {model.error.message}\n", ERROR_STYLE)
-            for each in model.lines(width):
-                text.append_text(each)
-        return text.append(check_command.total(self._checked))
-
-
 @typed
 def check_model(
     *models: Path,
@@ -377,7 +318,7 @@ def check_model(
     external_data: bool = False,
     infer: bool = True,
     threads: int | None = None,
-) -> ModelCheck:
+) -> check_command.ModelCheck:
     """Check the Gather nodes of models, and what changes on the way to targets.
 
     Parameters
@@ -428,14 +369,4 @@ def check_model(
         checked = tuple(check_command.all_checked(check, paths, threads, messages))
         if len(checked) == 1 and checked[0].error is not None:
             raise checked[0].error
-    fields = check_command.as_json(checked, [each.name for each in targets])
-    return ModelCheck(
-        tuple(fields["targets"]),
-        tuple(
-            ModelVerdict(
-                **each | {"findings": tuple(ModelFinding(**one) for one in each["findings"])}
-            )
-            for each in fields["models"]
-        ),
-        checked,
-    )
+    return check_command.ModelCheck.of(checked, [each.name for each in targets])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -86,6 +87,33 @@ class Finding(NamedTuple):
         """The message, with what each version and target does."""
         does = [f"{name} {_FATE_WORDS.get(fate, fate)}" for name, fate in self.does.items()]
         return f"{self.message}{'; ' if does else ''}{listed(does, 'and') if does else ''}"
+
+
+@dataclass(frozen=True)
+class ModelFinding:
+    """A finding for Python and for JSON: what a node refuses, or what a target changes."""
+
+    node: str  # empty for what is of several
+    operator: str
+    rule: str
+    level: str  # error, warning, note
+    target: str | None  # None for the node's own version
+    message: str
+    where: str | None
+    value: float | str | None
+    expected: str | None
+    count: int | None
+    does: dict[str, str]  # what versions and targets do with an index, by name
+    nodes: list[str]  # of several
+
+    @classmethod
+    def of(cls, each: Finding) -> ModelFinding:
+        """Describe a finding."""
+        own = each._asdict() | {"message": each.text, "count": each.number}
+        own |= {"target": each.target or None, "does": dict(each.does), "nodes": list(each.nodes)}
+        if not isinstance(each.value, int | float | None):
+            own["value"] = str(each.value)
+        return cls(**{name: own[name] for name in cls.__dataclass_fields__})
 
 
 def finding_of(error: GatherError) -> Finding:
