@@ -28,7 +28,7 @@ from gathercli.frameworks.versions import family_of, row_of
 from gathercli.io.arraylike import arguments, joined, type_word, typed
 from gathercli.io.files import cores
 from gathercli.ops import bind
-from gathercli.report.terminal import Report, assembled
+from gathercli.report.terminal import Report, Styled, assembled
 from gathercli.report.verdicts import MOST_SHOWN_INDICES, CheckReport
 from gathercli.spec.call import Call, CallContext, Operand
 from gathercli.text import as_argument, counted
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from gathercli.cli.commands.compare import ComparisonReport
     from gathercli.cli.declarations import Answer
     from gathercli.compute.tensor import Tensor
-    from gathercli.report.terminal import Styled
     from gathercli.spec.op import Op
 
 _OPTION: Final = re.compile(r"`--([a-z-]+)(?: ([^`]+))?`")

@@ -25,7 +25,7 @@ from gathercli.errors import GatherError, UsageError
 from gathercli.io.descriptors import STDERR, STDOUT, write_all
 from gathercli.io.files import cores
 from gathercli.io.jobfile import LINE, place_of
-from gathercli.io.jobs import INLINE_BYTES
+from gathercli.io.jobs import INLINE_BYTES, Job
 from gathercli.io.stream import remove_temporaries
 from gathercli.io.write import Output, is_stream, real_path
 from gathercli.report.terminal import is_terminal, print_text, rendered, wants_color, width_of
@@ -34,7 +34,6 @@ from gathercli.text import clean, counted
 if TYPE_CHECKING:
     from gathercli.batch.cluster import Cluster
     from gathercli.cli.messages import Messages
-    from gathercli.io.jobs import Job
 
 # The most jobs with a line each in the pretty report; larger batches have a summary alone.
 MAX_LINES: Final = 40

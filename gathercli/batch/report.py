@@ -13,7 +13,7 @@ from gathercli.batch.outcome import ERROR, MISMATCH, OK, SKIPPED, Alike, BatchTo
 from gathercli.io.stream import temporary_file
 from gathercli.io.write import Output
 from gathercli.ops import FAMILIES
-from gathercli.report.terminal import ERROR_STYLE
+from gathercli.report.terminal import ERROR_STYLE, Styled
 from gathercli.report.words import StatusLine, duration
 from gathercli.spec.shapes import cell
 from gathercli.text import clean, counted, grouped, short
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from gathercli.io.jobs import Job
-    from gathercli.report.terminal import Styled
 
 
 BAR_INTERVAL: Final = 0.1  # seconds between two updates of the bar

@@ -19,7 +19,7 @@ from __future__ import annotations
 import sys
 
 from gathercli.compute import small
-from gathercli.compute.tensor import MOST_PACKED_VALUES
+from gathercli.compute.tensor import MOST_PACKED_VALUES, Tensor
 from gathercli.errors import GatherError, LimitError
 from gathercli.records import suppress
 from gathercli.spec.shapes import product
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from gathercli.compute.result import GatherResult, StreamedResult
     from gathercli.compute.small import SmallOutput
     from gathercli.compute.storage import AnyArray
-    from gathercli.compute.tensor import Tensor
     from gathercli.compute.threads import ProgressCallback
     from gathercli.spec.adjustments import Adjustment
 

@@ -25,9 +25,9 @@ from gathercli.compute.adapt import adapted, conform
 from gathercli.compute.bound import BoundCall
 from gathercli.compute.check import BLOCK_INDICES, as_written, follow_beams, name_as_written, scan
 from gathercli.compute.indices import IndexPolicy
-from gathercli.compute.storage import row_major
-from gathercli.errors import LimitError, OperatorError, OutOfRangeError
-from gathercli.spec.adjustments import IndexCount, IndexCounts, are_tuples, check_counts
+from gathercli.compute.storage import AnyArray, row_major
+from gathercli.errors import GatherError, LimitError, OperatorError, OutOfRangeError
+from gathercli.spec.adjustments import Adjustment, IndexCount, IndexCounts, are_tuples, check_counts
 from gathercli.spec.op import FROM_THE_END, REFUSED, IndexRange, Negative, OutOfRange
 from gathercli.spec.shapes import Shape, coordinates
 
@@ -35,11 +35,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from gathercli.compute.check import BeamPaths
-    from gathercli.compute.storage import AnyArray
     from gathercli.compute.tensor import Tensor
     from gathercli.compute.threads import ProgressCallback
-    from gathercli.errors import GatherError
-    from gathercli.spec.adjustments import Adjustment
     from gathercli.spec.call import Call
     from gathercli.spec.dtypes import DType
     from gathercli.spec.op import IndexedAxis, Op

@@ -10,7 +10,7 @@ import os
 
 from gathercli.ops import FAMILIES, version_named
 from gathercli.records import NamedTuple, lru_cache
-from gathercli.spec.dtypes import dtype
+from gathercli.spec.dtypes import DType, dtype
 from gathercli.spec.op import AXIS, Adaptation, Attr, IndexRange, OffAxis, Op, OutOfRange
 from gathercli.text import table_beside
 
@@ -18,8 +18,6 @@ TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any, Final
-
-    from gathercli.spec.dtypes import DType
 
 
 LIMITS: Final = (

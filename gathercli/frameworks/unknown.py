@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from gathercli.errors import Hint, UsageError, VersionError
-from gathercli.frameworks import every_row
+from gathercli.frameworks import FrameworkFile, FrameworkRow, every_row
 from gathercli.frameworks.equivalents import call_like, find_equivalent, framework_named, not_here
 from gathercli.ops import FAMILIES, OPERATORS
 from gathercli.records import Final
@@ -14,7 +14,6 @@ from gathercli.text import closest, listed, shell_word, short
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
-    from gathercli.frameworks import FrameworkFile, FrameworkRow
     from gathercli.spec.call import Family
 
 

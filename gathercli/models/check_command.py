@@ -37,7 +37,7 @@ from gathercli.models.files import (
 )
 from gathercli.models.lint import findings, unproven
 from gathercli.models.node_call import MODEL_NODE
-from gathercli.models.targets import across_targets, target, target_names
+from gathercli.models.targets import ConversionTarget, across_targets, target, target_names
 from gathercli.report.terminal import (
     ERROR_STYLE,
     Report,
@@ -59,7 +59,6 @@ if TYPE_CHECKING:
 
     from gathercli.batch.report import JUnitReport
     from gathercli.models.graph import ModelNode
-    from gathercli.models.targets import ConversionTarget
     from gathercli.report.terminal import Styled
 
 MODEL_WORDS: Final = argument(

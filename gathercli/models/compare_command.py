@@ -16,7 +16,7 @@ from gathercli.cli.options import TEXT_FORMAT, MemoryOptions
 from gathercli.compute.bound import BoundCall
 from gathercli.compute.compare import difference_at
 from gathercli.compute.run import run as run_call
-from gathercli.compute.storage import row_major
+from gathercli.compute.storage import AnyArray, row_major
 from gathercli.compute.tensor import Tensor
 from gathercli.errors import GatherError, OperatorError, UsageError
 from gathercli.io.formats.content import ElementTypes
@@ -30,7 +30,7 @@ from gathercli.models.command import (
     verdicts_of,
     wrapped,
 )
-from gathercli.models.graph import conflict
+from gathercli.models.graph import Model, ModelNode, conflict
 from gathercli.models.node_call import feed_names, typed_token
 from gathercli.models.verdict import AT_RUN_TIME, NOTE, PROVEN, NodePair, paired, widest_axes
 from gathercli.ops import bind
@@ -45,10 +45,8 @@ from gathercli.text import clean, counted, listed, shown
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from gathercli.compute.storage import AnyArray
     from gathercli.io.graphs.graph import Constant, Value
     from gathercli.io.source import Inputs
-    from gathercli.models.graph import Model, ModelNode
     from gathercli.models.verdict import NodeVerdict
 
 MODEL: Final = argument("MODEL", "An ONNX model, or an OpenVINO .xml with its .bin beside.")

@@ -17,7 +17,7 @@ from gathercli.compute.storage import storage_of
 from gathercli.errors import GatherError, NoInputError
 from gathercli.io.files import STDIN, File
 from gathercli.io.folders import raise_unlisted
-from gathercli.io.formats.content import Content, Layout, check_pointer, malformed
+from gathercli.io.formats.content import Content, ElementTypes, Layout, check_pointer, malformed
 from gathercli.io.formats.table import MODELS, sniff
 from gathercli.io.source import open_file
 from gathercli.slices import MODEL_SUFFIXES
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from gathercli.compute.tensor import Tensor
-    from gathercli.io.formats.content import ElementTypes
     from gathercli.io.graphs.graph import Constant
     from gathercli.models.graph import Model
 

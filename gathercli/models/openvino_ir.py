@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 
+from gathercli.compute.storage import AnyArray
 from gathercli.compute.tensor import Tensor
 from gathercli.errors import InputError, LimitError
+from gathercli.io.files import File
 from gathercli.io.formats.content import malformed
 from gathercli.io.graphs.graph import Graph, GraphNode, GraphValue, Value
 from gathercli.io.graphs.onnx import onnx_bytes
@@ -49,6 +51,7 @@ from gathercli.models.layers import (
     Body,
     IrReader,
     Layer,
+    Port,
     Weights,
     attribute,
     parameter,
@@ -60,11 +63,6 @@ from gathercli.models.targets import LAYER_STEPS, IrStep, steps_of
 from gathercli.spec.dtypes import BOOL, INT64, foreign
 from gathercli.spec.shapes import Shape
 from gathercli.text import clean, short
-
-if TYPE_CHECKING:
-    from gathercli.compute.storage import AnyArray
-    from gathercli.io.files import File
-    from gathercli.models.layers import Port
 
 # The layers that constants come from or pass through.
 _FOLDED_LAYERS: Final = ("Const", "Convert", "Reshape", "Unsqueeze", "Squeeze")

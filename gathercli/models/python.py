@@ -27,7 +27,7 @@ from gathercli.models.command import (
 from gathercli.models.files import no_model
 from gathercli.models.node_call import check_attribute, check_fed, constant_token, feed_names
 from gathercli.python import worded
-from gathercli.report.terminal import Report, highlighted
+from gathercli.report.terminal import Report, Styled, highlighted
 from gathercli.spec.dtypes import described
 from gathercli.spec.shapes import meet
 from gathercli.text import clean, closest, listed
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from gathercli.io.graphs.graph import Value
     from gathercli.models.graph import Model, ModelNode
     from gathercli.models.verdict import NodeVerdict
-    from gathercli.report.terminal import Styled
     from gathercli.report.verdicts import CheckReport
 
     Path = str | os.PathLike[str]

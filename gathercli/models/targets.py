@@ -12,38 +12,32 @@ here asks a target by name. `steps_of` converts the layers of OpenVINO that lead
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from math import ceil, floor
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
+from gathercli.compute.storage import AnyArray
 from gathercli.errors import OperatorError, UsageError, VersionError
 from gathercli.frameworks import FrameworkFile, every_framework
 from gathercli.frameworks.versions import find
 from gathercli.io.graphs.tensorproto import ONNX_TYPES
 from gathercli.models.facts import MOST_INTEGERS
-from gathercli.models.graph import fits
-from gathercli.models.layers import type_of
+from gathercli.models.graph import Model, ModelNode, fits
+from gathercli.models.layers import Layer, type_of
 from gathercli.models.verdict import NOTE, Finding
 from gathercli.ops import FAMILIES, bind
 from gathercli.spec.adapt import narrowed
+from gathercli.spec.call import Call
 from gathercli.spec.dtypes import INT64, DType
 from gathercli.spec.dtypes import dtype as dtype_named
 from gathercli.spec.op import FRAMEWORKS, Adaptation, IndexedAxis, Op
 from gathercli.spec.shapes import LARGEST
 from gathercli.text import closest, counted, listed
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from gathercli.compute.storage import AnyArray
-    from gathercli.models.graph import Model, ModelNode
-    from gathercli.models.layers import Layer
-    from gathercli.spec.call import Call
 
 
 class ConversionTarget(NamedTuple):

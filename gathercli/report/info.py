@@ -6,7 +6,7 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from gathercli.report.terminal import PICTURE_WIDTH
-from gathercli.spec.dtypes import FLOAT64, Kind
+from gathercli.spec.dtypes import FLOAT64, DType, Kind
 from gathercli.spec.shapes import cell, product
 from gathercli.text import clean, counted, grouped, short, shown
 
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from gathercli.compute.chunks import ChunkLayout
     from gathercli.compute.summary import Summary
     from gathercli.compute.tensor import Tensor
-    from gathercli.spec.dtypes import DType
 
 MOST_PREVIEW_ELEMENTS: Final = 10  # the largest number of elements of a preview in JSON
 MOST_PREVIEW_ROWS: Final = 10  # the largest number of rows of a preview to show whole

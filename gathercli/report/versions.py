@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import groupby
 from textwrap import indent, wrap
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from gathercli import ops as operators
-from gathercli.frameworks import framework
+from gathercli.frameworks import FrameworkRow, framework
 from gathercli.ops import FAMILIES, rule_name
 from gathercli.report.terminal import highlighted, rendered
 from gathercli.spec import rules
-from gathercli.spec.decisions import concerning
-from gathercli.spec.dtypes import DTYPES, PLAIN, in_words
-from gathercli.spec.op import INTEGERS, Adaptation, IndexRange, OffAxis, OutOfRange
+from gathercli.spec.decisions import Decision, concerning
+from gathercli.spec.dtypes import DTYPES, PLAIN, DType, in_words
+from gathercli.spec.op import INTEGERS, Adaptation, IndexRange, Input, OffAxis, Op, OutOfRange
 from gathercli.text import counted, listed
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
-
-    from gathercli.frameworks import FrameworkRow
-    from gathercli.spec.decisions import Decision
-    from gathercli.spec.dtypes import DType
-    from gathercli.spec.op import Input, Op
-
 
 _HEADINGS: Final = ("version", "legal indices", "other indices", "batch_dims")
 

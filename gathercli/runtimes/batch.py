@@ -14,7 +14,7 @@ from gathercli.compute.compare import compared
 from gathercli.compute.verdicts import Case
 from gathercli.errors import GatherError, LimitError
 from gathercli.io.descriptors import STDOUT, write_all
-from gathercli.io.jobs import SHAPE, bind_call, row_of
+from gathercli.io.jobs import SHAPE, Job, bind_call, row_of
 from gathercli.io.source import Inputs
 from gathercli.io.write import Output, is_stream
 from gathercli.report.terminal import print_text
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
     from gathercli.batch.batch_run import BatchRequest
     from gathercli.cli.slice_options import Absence
-    from gathercli.io.jobs import Job
     from gathercli.runtimes.verdict import Runtimes, RuntimeVerdict
 
 

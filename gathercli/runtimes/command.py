@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
 from gathercli.cli.call import NamedCall
 from gathercli.cli.declarations import OUTPUT, REQUIRED, RUNNING, Answer, Options, flag, option
@@ -18,7 +18,6 @@ from gathercli.text import clean
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from typing import Any, Final
 
     from gathercli.batch.batch_run import BatchRequest, ReportOptions, RunOptions
     from gathercli.cli.slice_options import Addition, Runtime, StartedRuntimes

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 import numpy as np
 
@@ -32,8 +32,6 @@ from gathercli.spec.shapes import product
 from gathercli.text import listed, short, table_beside
 
 if TYPE_CHECKING:
-    from typing import TypeAlias
-
     import numpy.typing as npt
 
     CaseKind: TypeAlias = Literal["legal", "illegal", "odd"]

@@ -5,19 +5,15 @@ README.md beside these files has the fields of both.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cache
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from gathercli.frameworks import every_framework, framework
 from gathercli.io.graphs.ir import ELEMENT_TYPES
 from gathercli.io.graphs.tensorproto import ONNX_TYPES
-from gathercli.spec.dtypes import dtype
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-
-    from gathercli.spec.dtypes import DType
+from gathercli.spec.dtypes import DType, dtype
 
 OPENVINO, ONNX = "openvino", "onnx"
 

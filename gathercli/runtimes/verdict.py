@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import json
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
 import numpy as np
 
 from gathercli.cli.slice_options import Absence, Addition, StartedRuntimes, absence_notes
-from gathercli.compute.compare import are_equal, compared, difference_at
+from gathercli.compute.compare import Comparison, are_equal, compared, difference_at
 from gathercli.compute.run import run
 from gathercli.compute.tensor import Tensor
 from gathercli.compute.verdicts import Case, illegal, number_illegal
@@ -24,22 +24,18 @@ from gathercli.report.versions import columns
 from gathercli.runtimes.calls import RuntimeCall, attributes_of, calls, integers
 from gathercli.runtimes.client import RuntimeProcess
 from gathercli.runtimes.declared import Mistake, known_mistake, mistakes_of
-from gathercli.spec.call import Operand
-from gathercli.spec.op import INTEGERS, OutOfRange
+from gathercli.spec.call import Call, Operand
+from gathercli.spec.op import INTEGERS, Op, OutOfRange
 from gathercli.spec.shapes import Shape, cell, coordinates
 from gathercli.text import clean, listed, table_beside
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from typing import Self
 
     from rich.text import Text
 
     from gathercli.cli.slice_options import Observation, Reason, Runtime
-    from gathercli.compute.compare import Comparison
-    from gathercli.spec.call import Call
     from gathercli.spec.dtypes import DType
-    from gathercli.spec.op import Op
 
 _TYPES: Final = frozenset({"data-dtype", "indices-dtype"})  # the rules on element types
 

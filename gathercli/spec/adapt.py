@@ -5,18 +5,15 @@ A call is bound to the inputs as they are then; `gathercli.compute.bound` does t
 
 from __future__ import annotations
 
-from gathercli.spec.call import as_integer
-from gathercli.spec.dtypes import DTYPES
-from gathercli.spec.shapes import UNKNOWN, Shape, low, product
+from gathercli.spec.call import Operand, as_integer
+from gathercli.spec.dtypes import DTYPES, DType
+from gathercli.spec.shapes import UNKNOWN, AnyDim, Shape, low, product
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
     from typing import Any
 
-    from gathercli.spec.call import Operand
-    from gathercli.spec.dtypes import DType
     from gathercli.spec.op import Adaptation, Op
-    from gathercli.spec.shapes import AnyDim
 
 
 def adapted(op: Op, how: Adaptation, inputs: dict[str, Operand], attrs: dict[str, Any]) -> None:

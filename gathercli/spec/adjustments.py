@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from gathercli.errors import Hint, OutOfRangeError
 from gathercli.records import Any, NamedTuple, Sequence
-from gathercli.spec.call import version_that
+from gathercli.spec.call import Call, version_that
 from gathercli.spec.op import FRAMEWORKS, FROM_THE_END, IndexRange, Negative, OutOfRange
 from gathercli.spec.shapes import cell, coordinates, product
 from gathercli.text import counted, grouped, interval
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
-    from gathercli.spec.call import Call
     from gathercli.spec.op import IndexedAxis
 
 

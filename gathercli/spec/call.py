@@ -7,16 +7,13 @@ import _operator as operator
 from gathercli.errors import GatherError, Hint
 from gathercli.records import NamedTuple, cached_property
 from gathercli.spec.dtypes import DType, Kind, described
-from gathercli.spec.op import IndexRange, Negative, OutOfRange
-from gathercli.spec.shapes import Shape, product
+from gathercli.spec.op import AxisGather, IndexedAxis, IndexRange, Negative, Op, OutOfRange
+from gathercli.spec.shapes import Position, Shape, product
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from typing import Any, Final, Protocol, Self
-
-    from gathercli.spec.op import AxisGather, IndexedAxis, Op
-    from gathercli.spec.shapes import Position
 
     class TensorLike(Protocol):
         """An object with the type and the shape of a tensor."""

@@ -17,8 +17,8 @@ from gathercli.errors import (
     RankError,
     TreeShapeError,
 )
-from gathercli.spec.call import flattened, version_that
-from gathercli.spec.op import OffAxis
+from gathercli.spec.call import Call, flattened, version_that
+from gathercli.spec.op import OffAxis, Op
 from gathercli.spec.shapes import high, low, meet
 from gathercli.text import as_written, interval, plain_value, table_beside
 
@@ -26,8 +26,6 @@ TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
     from typing import Final
 
-    from gathercli.spec.call import Call
-    from gathercli.spec.op import Op
 
 _STATEMENTS: Final[dict[str, str]] = {}
 

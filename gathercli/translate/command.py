@@ -12,12 +12,11 @@ from gathercli.errors import Hint, UsageError
 from gathercli.spec.op import OutOfRange
 from gathercli.spec.shapes import product
 from gathercli.text import clean, listed, shell_word
-from gathercli.translate.targets import target, target_frameworks, target_names
+from gathercli.translate.targets import TranslationTarget, target, target_frameworks, target_names
 
 if TYPE_CHECKING:
     from gathercli.compute.bound import BoundCall
     from gathercli.translate.proof import ProvedTranslation
-    from gathercli.translate.targets import TranslationTarget
 
 # The most elements of all calls of a proof: fewer calls are made of large tensors.
 MOST_CELLS: Final = 20_000_000

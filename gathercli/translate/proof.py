@@ -16,15 +16,15 @@ from gathercli.compute.bound import BoundCall
 from gathercli.compute.compare import are_equal
 from gathercli.compute.conversion import convert
 from gathercli.compute.run import run
-from gathercli.compute.storage import storage_of
+from gathercli.compute.storage import AnyArray, storage_of
 from gathercli.compute.tensor import Tensor
 from gathercli.errors import GatherError, OperatorError
 from gathercli.report.header import title
 from gathercli.report.terminal import Report
 from gathercli.report.versions import aligned
-from gathercli.spec.call import Operand
-from gathercli.spec.dtypes import INT64, STRING, Kind
-from gathercli.spec.op import OffAxis
+from gathercli.spec.call import Call, Operand
+from gathercli.spec.dtypes import INT64, STRING, DType, Kind
+from gathercli.spec.op import IndexedAxis, OffAxis
 from gathercli.spec.shapes import Shape, known, product
 from gathercli.text import clean, counted, grouped
 
@@ -33,10 +33,6 @@ if TYPE_CHECKING:
 
     from rich.text import Text
 
-    from gathercli.compute.storage import AnyArray
-    from gathercli.spec.call import Call
-    from gathercli.spec.dtypes import DType
-    from gathercli.spec.op import IndexedAxis
     from gathercli.translate.translation import Translation
 
 

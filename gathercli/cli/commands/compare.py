@@ -20,7 +20,7 @@ from gathercli.frameworks.equivalents import framework_named
 from gathercli.frameworks.versions import VersionMatch
 from gathercli.ops import FAMILIES, accepted_families
 from gathercli.report.header import TensorType
-from gathercli.report.terminal import PICTURE_WIDTH, Report
+from gathercli.report.terminal import PICTURE_WIDTH, Report, Styled
 from gathercli.report.verdicts import ComparisonText, outcome
 from gathercli.spec.call import CallContext
 from gathercli.text import clean, closest, listed
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from gathercli.compute.compare import Comparison, Difference
     from gathercli.compute.tensor import Tensor
     from gathercli.compute.verdicts import Case, Verdict
-    from gathercli.report.terminal import Styled
     from gathercli.spec.op import Op
 
 # The most elements of an output to format: more than a line has room for.
