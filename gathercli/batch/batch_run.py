@@ -95,14 +95,11 @@ class RunOptions(Options):
             return 0 if self.fail_fast else float("inf")
         match = re.fullmatch(r"(\d{1,12})|(\d{1,3}(?:\.\d{1,6})?)%", text, re.ASCII)
         if match is None or float(match[2] or 0) > 100 or self.fail_fast:
-            both = self.fail_fast and match
-            raise UsageError(
-                f"is `{clean(text)}`{', beside `--fail-fast`' if both else ''}",
-                subject="--max-failures",
-                value=text,
-                expected="one of them" if both else "a number of jobs, or a percentage",
-                hint="`--max-failures 10` or `--max-failures 5%`",
-            )
+            what, expected = f"is `{clean(text)}`", "a number of jobs, or a percentage"
+            if self.fail_fast and match:
+                what, expected = f"{what}, beside `--fail-fast`", "one of them"
+            name, hint = "--max-failures", "`--max-failures 10` or `--max-failures 5%`"
+            raise UsageError(what, subject=name, value=text, expected=expected, hint=hint)
         return int(match[1]) if match[1] else int(float(match[2]) * total / 100)
 
 

@@ -23,9 +23,9 @@ import warnings
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import CancelledError
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from queue import Empty, SimpleQueue
-from typing import TYPE_CHECKING, Any, BinaryIO, Final, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, NamedTuple
 
 from gathercli import __version__, errors
 from gathercli.batch.outcome import OK, Outcome
@@ -199,7 +199,7 @@ def _read_url(path: str) -> str:
     return url
 
 
-class Cluster:
+class Cluster(AbstractContextManager["Cluster"]):
     """A context that connects to the workers of a scheduler.
 
     If a worker dies, others take over its jobs. If the workers of a task die more often than the
@@ -368,9 +368,6 @@ class Cluster:
             raise _disconnected()
         else:
             raise _worker_error(answer)
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_: object) -> None:
         with suppress(Exception):  # the scheduler may be gone

@@ -79,22 +79,15 @@ class ChunkClusterOptions(ClusterOptions):
             return
         from gathercli.io.source import reference_of
 
+        hint = "`gathercli batch`, of whose jobs each worker does some"
         if op.followed:
-            raise UsageError(
-                f"is given, and {op} follows `{op.followed.name}` through all steps, so "
-                "that no worker can do a part",
-                subject="--scheduler",
-                expected="a run without it",
-                hint="`gathercli batch`, of whose jobs each worker does some",
-            )
+            steps = f"{op} follows `{op.followed.name}` through all steps"
+            what = f"is given, and {steps}, so that no worker can do a part"
+            raise UsageError(what, subject="--scheduler", expected="a run without it", hint=hint)
         if output.path is None or not is_chunked(output.chosen_format):
-            raise UsageError(
-                "is given, and the output is not in chunks, of which each worker makes some",
-                subject="--scheduler",
-                expected="a .zarr output",
-                hint=f"`-o {new_name('out', '.zarr')}`; or `gathercli batch`, of whose jobs each "
-                "worker does some",
-            )
+            what = "is given, and the output is not in chunks, of which each worker makes some"
+            hint = f"`-o {new_name('out', '.zarr')}`; or {hint}"
+            raise UsageError(what, subject="--scheduler", expected="a .zarr output", hint=hint)
         if threads is not None:
             what = "is given with a scheduler, whose workers have theirs"
             hint = "`dask worker --nthreads N` decides how many parts it makes at a time"

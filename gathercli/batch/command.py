@@ -206,11 +206,8 @@ def _reserved(files: list[str], reporting: ReportOptions) -> dict[str, str]:
             continue
         real = real_path(path)
         if real in reserved:
-            raise UsageError(
-                f"`{name}` is `{clean(path)}`, which is {reserved[real]}",
-                value=path,
-                expected="another file",
-            )
+            problem = f"`{name}` is `{clean(path)}`, which is {reserved[real]}"
+            raise UsageError(problem, value=path, expected="another file")
         if not is_stream(path):
             reserved[real] = what
     return reserved

@@ -14,10 +14,10 @@ import os
 import stat
 from array import array
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
 from functools import partial
-from typing import Any, BinaryIO, Final, Self
+from typing import Any, BinaryIO, Final
 
 from gathercli.batch.outcome import ERROR, MISMATCH, OK, Outcome, digest
 from gathercli.batch.plan import Plan
@@ -39,7 +39,7 @@ _RESUME_HINT: Final = (
 )
 
 
-class Journal:
+class Journal(AbstractContextManager["Journal"]):
     """A context for an open report file, which may exist if the run `resumes` it.
 
     OutputError (``output``) says that it exists, is locked by another run, or cannot be written.
@@ -159,9 +159,6 @@ class Journal:
                 if offset != _NO_OFFSET:
                     file.seek(offset)
                     yield number, file.readline()
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_: object) -> None:
         os.close(self._fd)

@@ -181,14 +181,9 @@ def _no_pattern(token: str, path: str, option: str) -> NoInputError:
     """Return the error for a folder in place of a pattern."""
     suffixes = [os.path.splitext(name)[1] for name in tensor_files(path)]
     files = os.path.join(path, "*" + max(suffixes, key=suffixes.count, default=".npy"))
-    return NoInputError(
-        f"is `{clean(token)}`, a directory",
-        rule="unreadable",
-        subject=option,
-        value=token,
-        expected="a file, or a pattern of files",
-        hint=f"`{option} {shell_word(files)}`" if suffixes else None,
-    )
+    what, expected = f"is `{clean(token)}`, a directory", "a file, or a pattern of files"
+    hint = f"`{option} {shell_word(files)}`" if suffixes else None
+    return NoInputError(what, subject=option, value=token, expected=expected, hint=hint)
 
 
 def _files(pattern: str) -> list[str]:
@@ -243,15 +238,10 @@ def _fill(template: str, names: Mapping[str, str], option: str) -> str:
         if match[1] in names:
             return names[match[1]]
         expected = listed("{" + name + "}" for name in names) if names else "none"
-        raise UsageError(
-            f"has `{match[0]}`",
-            subject=option,
-            value=match[0],
-            expected=expected,
-            hint="`--matrix` makes names for the settings it tries"
-            if any(match[1].replace("-", "_") in settings_of(op) for op in FAMILIES)
-            else None,
-        )
+        is_setting = any(match[1].replace("-", "_") in settings_of(op) for op in FAMILIES)
+        hint = "`--matrix` makes names for the settings it tries" if is_setting else None
+        what = f"has `{match[0]}`"
+        raise UsageError(what, subject=option, value=match[0], expected=expected, hint=hint)
 
     return _BRACES.sub(value, template)
 
@@ -269,14 +259,9 @@ def check_settings(
     """Raise for an invalid value of one of `settings_of` an operator."""
     version = settings.get("version", "")
     if "," in version:
-        raise UsageError(
-            f"is `{clean(version)}`",
-            rule="version",
-            subject="--version",
-            value=version,
-            expected="one version",
-            hint=f"`--matrix version={shell_word(version)}` tries each of them",
-        )
+        hint = f"`--matrix version={shell_word(version)}` tries each of them"
+        what, name, one = f"is `{clean(version)}`", "--version", "one version"
+        raise UsageError(what, rule="version", subject=name, value=version, expected=one, hint=hint)
     tried = ((key, value) for key, values in matrix.items() for value in values)
     keys = keys_of(op)
     for key, value in (*settings.items(), *tried):

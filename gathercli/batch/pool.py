@@ -15,10 +15,10 @@ import sys
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from itertools import count, takewhile
 from time import sleep
-from typing import Final, Protocol, Self
+from typing import Final, Protocol
 
 from gathercli.batch.outcome import Outcome
 from gathercli.batch.plan import Spool
@@ -221,7 +221,7 @@ class _Worker:
         return self.process.wait()
 
 
-class EarlyWorkers:
+class EarlyWorkers(AbstractContextManager["EarlyWorkers"]):
     """A context for `count` processes that start while the jobs are still being validated."""
 
     def __init__(self, count: int, *, debug: bool) -> None:
@@ -239,15 +239,12 @@ class EarlyWorkers:
         workers, self._workers = self._workers, []
         return workers
 
-    def __enter__(self) -> Self:
-        return self
-
     def __exit__(self, *_: object) -> None:
         for worker in self._workers:
             worker.end()
 
 
-class Pool:
+class Pool(AbstractContextManager["Pool"]):
     """A context for up to `count` processes that run the jobs of a spool; some may have started.
 
     Up to `ahead` jobs are sent to a process at a time; those with an outcome in `inferred` need
@@ -390,9 +387,6 @@ class Pool:
             record = self._jobs.record(number)
             yield lost_job(record, number, self._settings, why, seconds)
         queue.give_back(worker.tasks)
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_: object) -> None:
         busy = [worker for worker in self._workers if worker.tasks]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Final, Self
 
@@ -32,7 +32,7 @@ _STATUS_STYLES: Final = {OK: "green", MISMATCH: "yellow", ERROR: ERROR_STYLE}
 _MAX_ID_LENGTH: Final = 60
 
 
-class Bar(StatusLine):
+class Bar(StatusLine, AbstractContextManager["Bar"]):
     """A context of progress on stderr: a line that is redrawn, without `width` one now and then."""
 
     _start: float | None = None
@@ -48,9 +48,6 @@ class Bar(StatusLine):
         super().__init__(write, width or 0)
         self._clock, self._silent = clock, silent
         self._update = clock()
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.clear()

@@ -9,7 +9,7 @@ from gathercli.frameworks import FrameworkFile, FrameworkRow, every_row
 from gathercli.frameworks.equivalents import call_like, find_equivalent, framework_named, not_here
 from gathercli.ops import FAMILIES, OPERATORS
 from gathercli.records import Final
-from gathercli.spec.op import FRAMEWORKS
+from gathercli.spec.op import FRAMEWORKS, Op
 from gathercli.text import closest, listed, shell_word, short
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
@@ -38,24 +38,21 @@ def foreign_name_error(name: str, what: str) -> UsageError | None:
     word = name.strip().lower()
     for op in OPERATORS:
         if word in (op.full_name.lower(), f"{op.framework}.{op.name}".lower()):
-            return UsageError(
-                f"{what} `{name}`: it is {op.family} of version {op.id}",
-                value=name,
-                hint=Hint(f"`{op.family}` with {{version}}", version=op.id),
-                instead=(op.family, "-V", op.id),
-            )
+            what = f"{what} `{name}`: it is {op.family} of version {op.id}"
+            instead = op.family, "-V", op.id
+            return UsageError(what, value=name, hint=_row_hint(op), instead=instead)
     each = find_equivalent(name)
     if each is None:
         return None
     equal = f"{each.op.family} -V {shell_word(each.op.id)}"
-    return UsageError(
-        f"{what} `{short(name)}`: it is `{equal}`",
-        value=name,
-        expected=equal,
-        unsaid=True,
-        hint=Hint(f"`{each.op.family}` with {{version}}", version=each.op.id),
-        instead=(each.op.family, "-V", each.op.id),
-    )
+    what, instead = f"{what} `{short(name)}`: it is `{equal}`", (each.op.family, "-V", each.op.id)
+    usage = UsageError(what, value=name, expected=equal, hint=_row_hint(each.op), instead=instead)
+    usage.unsaid = True
+    return usage
+
+
+def _row_hint(op: Op) -> Hint:
+    return Hint(f"`{op.family}` with {{version}}", version=op.id)
 
 
 def version_error(text: str, family: Family, why: str | None = None) -> VersionError:
@@ -98,13 +95,8 @@ def version_error(text: str, family: Family, why: str | None = None) -> VersionE
         if word[:1].isalpha() and not near and not word.startswith(tuple(FRAMEWORKS)):
             expected += dict.fromkeys(row.op.framework for row in every_row(family.COMMAND))
     what = f"no version `{text[:40]}` of" if text.strip() else "an empty version for"
-    error = VersionError(
-        f"{what} {family.COMMAND}{f' ({why})' if why else ''}",
-        rule="version",
-        value=text,
-        expected=listed(expected),
-        hint=hint,
-    )
+    what, words = f"{what} {family.COMMAND}{f' ({why})' if why else ''}", listed(expected)
+    error = VersionError(what, rule="version", value=text, expected=words, hint=hint)
     error.near, error.elsewhere = near, elsewhere
     return error
 

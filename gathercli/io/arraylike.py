@@ -129,11 +129,8 @@ def check_number(op: Op, number: int, what: str) -> None:
     """Raise if a call has more or fewer inputs, or their shapes, than its operator takes."""
     names = [each.name for each in op.inputs]
     if number != len(names):
-        raise UsageError(
-            f"{op.family} takes {len(names)} {what}, not {number}",
-            value=number,
-            expected=listed(names, "and"),
-        )
+        what = f"{op.family} takes {len(names)} {what}, not {number}"
+        raise UsageError(what, value=number, expected=listed(names, "and"))
 
 
 def _argument(value: Any, each: Input) -> Tensor:
@@ -150,13 +147,9 @@ def refuse_text(value: Any) -> None:
     """Raise if text or a path stands where an array should."""
     if isinstance(value, str | os.PathLike):
         source = os.fsdecode(value)
-        raise InputError(
-            f"it is the text {json_string(short(source))}",
-            rule="dtype",
-            value=source,
-            expected="an array or nested lists",
-            hint=Hint("read what it names: {code}", code=f"gathercli.load({json_string(source)})"),
-        )
+        what, expected = f"it is the text {json_string(short(source))}", "an array or nested lists"
+        hint = Hint("read what it names: {code}", code=f"gathercli.load({json_string(source)})")
+        raise InputError(what, rule="dtype", value=source, expected=expected, hint=hint)
 
 
 def as_tensor(value: Any, empty: DType = FLOAT64, name: str = "tensor") -> Tensor:

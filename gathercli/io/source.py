@@ -106,13 +106,10 @@ def check_stdin(*tokens: str | None, names: Collection[str] = ("data", "indices"
     """Raise if several tokens name standard input, unless each names a member, as of `names`."""
     uses = [token for token in tokens if token and is_stdin(token)]
     if len(uses) > 1 and not all(token[:2] == "-#" and token[2:] for token in uses):
-        raise errors.UsageError(
-            "`-` is used twice, but standard input can be read only once",
-            value="-",
-            expected="it for one tensor",
-            hint=f"one stream that holds {'both' if len(names) == 2 else 'all'} is "
-            + listed((f"`-#{name}`" for name in names), "and"),
-        )
+        what = "`-` is used twice, but standard input can be read only once"
+        members = listed((f"`-#{name}`" for name in names), "and")
+        hint = f"one stream that holds {'both' if len(names) == 2 else 'all'} is {members}"
+        raise errors.UsageError(what, value="-", expected="it for one tensor", hint=hint)
 
 
 class Inputs:

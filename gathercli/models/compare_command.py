@@ -319,13 +319,10 @@ class _Feeds:
             name, _, token = word.partition("=")
             fed = [(n, role) for n, role, names in known if name in names]
             if not fed or not token:
-                raise UsageError(
-                    f"`{clean(word)}` names no input of a pair",
-                    subject="--feed",
-                    value=word,
-                    expected=listed(f"`{clean(each)}=`" for each in best) if best else "a pair",
-                    hint="what is computed from an input of the model is fed by its own name",
-                )
+                what = f"`{clean(word)}` names no input of a pair"
+                expected = listed(f"`{clean(each)}=`" for each in best) if best else "a pair"
+                hint = "what is computed from an input of the model is fed by its own name"
+                raise UsageError(what, subject="--feed", value=word, expected=expected, hint=hint)
             self._tokens |= dict.fromkeys(fed, token)
 
     def tensor(self, n: int, name: str, value: Value) -> Tensor | None:

@@ -72,12 +72,11 @@ def read(path: str, options: ReadOptions = ReadOptions()) -> Model:  # noqa: B00
         except GatherError as error:
             if error.rule not in ("missing", "literal"):
                 raise
+            what = f"there is no file `{clean(short(path))}`"
+            hint = error.advice if error.rule == "missing" else None
+            expected = _EXPECTED_MODEL
             raise NoInputError(
-                f"there is no file `{clean(short(path))}`",
-                rule="missing",
-                value=path,
-                expected=_EXPECTED_MODEL,
-                hint=error.advice if error.rule == "missing" else None,
+                what, rule="missing", value=path, expected=expected, hint=hint
             ) from None
     file.guarded = options.guarded
     try:
@@ -209,12 +208,9 @@ class ModelContent(Content):
             if (constant := self._input(key)) is not None:
                 return constant
             if key in self.nodes:
-                raise malformed(
-                    f"`{clean(short(key))}` is a node",
-                    "a tensor",
-                    "a node alone is a call of the command line, and `--feed` gives its inputs; "
-                    "no function of Python takes one",
-                )
+                call = "a call of the command line, and `--feed` gives its inputs"
+                hint = f"a node alone is {call}; no function of Python takes one"
+                raise malformed(f"`{clean(short(key))}` is a node", "a tensor", hint)
         return tensors[self.find(key, tensors)]
 
     def _input(self, key: str) -> Constant | None:

@@ -304,13 +304,10 @@ class Model:
         alone = hint.replace("{source}", f"`{json_string(near or '')}`")  # as Python takes it
         if not known:
             expected = "one" if name is None else "a model that has one"
-        return InputError(
-            f"`{clean(self.path)}` has {what} of the Gather family",
-            rule="format",
-            value=self.path if name is None else name,
-            expected=expected,
-            hint=Hint(hint, source=f"{self.path}#{near}", python=alone) if near else None,
-        )
+        value = self.path if name is None else name
+        what = f"`{clean(self.path)}` has {what} of the Gather family"
+        advice = Hint(hint, source=f"{self.path}#{near}", python=alone) if near else None
+        return InputError(what, value=value, expected=expected, hint=advice)
 
 
 def with_call(node: ModelNode) -> ModelNode:

@@ -433,11 +433,9 @@ class Weights:
             return Constant(dtype, shape, refuse, unread=reason)
         if offset + size > self._file.size:
             check_pointer(self._file.start(_POINTER_BYTES))
-            raise malformed(
-                f"its elements are at bytes {offset} to {offset + size}, "
-                f"but the .bin has only {counted(self._file.size, 'byte')}",
-                "them inside the .bin",
-            )
+            has = f"the .bin has only {counted(self._file.size, 'byte')}"
+            what = f"its elements are at bytes {offset} to {offset + size}, but {has}"
+            raise malformed(what, "them inside the .bin")
         if dtype is STRING:
             return Constant(
                 dtype,

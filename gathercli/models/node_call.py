@@ -240,12 +240,10 @@ def _check_name(word: str, name: str, names: Collection[str]) -> None:
         return
     if not os.path.exists(word):
         near = closest(name, names)
-        raise UsageError(
-            f"the node has no input `{clean(short(name))}`",
-            value=word,
-            expected=listed(f"`{clean(short(each))}=`" for each in names),
-            hint=f"did you mean `--feed {clean(near)}={word.partition('=')[2]}`?" if near else None,
-        )
+        what, token = f"the node has no input `{clean(short(name))}`", word.partition("=")[2]
+        expected = listed(f"`{clean(short(each))}=`" for each in names)
+        hint = f"did you mean `--feed {clean(near)}={token}`?" if near else None
+        raise UsageError(what, value=word, expected=expected, hint=hint)
 
 
 def _settings(command: str, node: ModelNode, parsed: _Words) -> list[str]:

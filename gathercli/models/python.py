@@ -175,12 +175,10 @@ class GatherNode(Report):
         for each in feeds:
             if each not in names:
                 near = closest(each, names)
-                raise UsageError(
-                    f"the node has no input `{clean(each)}`",
-                    value=each,
-                    expected=listed(f"`{clean(name)}`" for name in names),
-                    hint=f'did you mean `"{near}"`?' if near else None,
-                )
+                what = f"the node has no input `{clean(each)}`"
+                expected = listed(f"`{clean(name)}`" for name in names)
+                hint = f'did you mean `"{near}"`?' if near else None
+                raise UsageError(what, value=each, expected=expected, hint=hint)
         fed = [(name, feed) for each, feed in feeds.items() for name in names[each]]
         if len(fed) > len({name for name, _ in fed}):
             what = f"{listed((f'`{clean(each)}`' for each in feeds), 'and')} feed one input twice"

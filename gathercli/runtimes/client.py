@@ -11,10 +11,10 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from tempfile import TemporaryDirectory
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple, Self
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -62,21 +62,15 @@ def runtimes_of(text: str, option: str = "--with") -> list[Runtime]:
         if name not in known or name in chosen:
             others = (each for each, row in known.items() if name in row.aliases)
             near = None if name in chosen else next(others, closest(name, known))
-            raise UsageError(
-                f"names `{clean(name[:40])}`{' twice' * (name in chosen)}",
-                subject=option,
-                value=name,
-                expected=f"{listed(known)}, each once",
-                hint=f"did you mean `{near}`?" if near else None,
-            )
+            what = f"names `{clean(name[:40])}`{' twice' * (name in chosen)}"
+            expected = f"{listed(known)}, each once"
+            hint = f"did you mean `{near}`?" if near else None
+            raise UsageError(what, subject=option, value=name, expected=expected, hint=hint)
         if mark and not (os.path.isfile(python) and os.access(python, os.X_OK)):
-            raise UsageError(
-                f"names the Python `{clean(python)}` for {name}",
-                subject=option,
-                value=python,
-                expected="a program that can be run",
-                hint=f"`{option} {name}=/path/to/venv/bin/python`",
-            )
+            what = f"names the Python `{clean(python)}` for {name}"
+            expected = "a program that can be run"
+            hint = f"`{option} {name}=/path/to/venv/bin/python`"
+            raise UsageError(what, subject=option, value=python, expected=expected, hint=hint)
         chosen[name] = Runtime(name, os.path.abspath(python) if mark else sys.executable)
     if not chosen:
         what, hint = f"is `{clean(text[:40])}`", f"`{option} numpy`"
@@ -100,7 +94,7 @@ class Versions(NamedTuple):
     numpy: str
 
 
-class RuntimeProcess:
+class RuntimeProcess(AbstractContextManager["RuntimeProcess"]):
     """A process that calls a runtime, restarted after its death; a context that ends it.
 
     It has `seconds` for the import, and for each call. `versions` is None until it was imported.
@@ -118,9 +112,6 @@ class RuntimeProcess:
         self.versions: Versions | None = None
         self._is_imported = False
         self._absence: Absence | None = None
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, kind: object, *_: object) -> None:
         self.close(patience=0 if kind else 1)

@@ -135,11 +135,9 @@ class BatchRuntimes(NamedRuntimes):
         used = {"timeout", "allow_outside", "report", "fmt"}
         for group in (running, reporting, running.cluster):
             for name in group.changed().keys() - used:
-                raise UsageError(
-                    "is given with `--with`, which does jobs one by one and writes no output",
-                    subject=getattr(type(group), name).names[0],
-                    expected="one of them",
-                )
+                what = "is given with `--with`, which does jobs one by one and writes no output"
+                option = getattr(type(group), name).names[0]
+                raise UsageError(what, subject=option, expected="one of them")
 
     def status(self, request: BatchRequest) -> int | None:
         """Do the jobs in runtimes and return the exit status; None if no runtime is named."""
@@ -219,13 +217,10 @@ def _reproduced(
     expected, tensors = Expected(comparison, case), case.named(op)
     made = list(calls(runtime.name, [op], tensors, integers(attrs) or {}))
     if not made or integers(attrs) is None:
-        raise UsageError(
-            f"is `{runtime.name}`, which has no call of {op} with these inputs",
-            subject="--for",
-            value=runtime.name,
-            expected="another runtime, or another version",
-            hint=f"`gathercli ops {op.name}` lists the versions",
-        )
+        what = f"is `{runtime.name}`, which has no call of {op} with these inputs"
+        hint = f"`gathercli ops {op.name}` lists the versions"
+        other = "another runtime, or another version"
+        raise UsageError(what, subject="--for", value=runtime.name, expected=other, hint=hint)
     with Runtimes([runtime], options.timeout) as processes:
         verdicts = list(processes.verdicts([op], case.tensors, attrs, expected))
         worst_first = list(RuntimeOutcome)

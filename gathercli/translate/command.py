@@ -72,33 +72,24 @@ def _check_runtimes(target: TranslationTarget, runtimes: RuntimeOptions) -> None
     """Raise if a runtime does not run the target."""
     for each in runtimes.chosen():
         if each.name not in target.runtimes:
-            raise UsageError(
-                f"names `{each.name}`, which does not run {target.name}",
-                subject="--with",
-                value=each.name,
-                expected=listed(target.runtimes),
-                instead=(target.runtimes[0],),
-            )
+            what = f"names `{each.name}`, which does not run {target.name}"
+            known, near = listed(target.runtimes), (target.runtimes[0],)
+            raise UsageError(what, subject="--with", value=each.name, expected=known, instead=near)
 
 
 def _check_source(bound: BoundCall) -> None:
     """Raise for a call of a framework that no program repeats: they fill with zeros alone."""
     op, outside = bound.call.op, bound.call.outside
     if bound.changes_inputs or (op.adapts and op.adapts.broadcasts):
-        raise UsageError(
-            f"{op} changes its inputs before it gathers, and translations do not",
-            value=op.id,
-            expected="a version that takes them as they are",
-            hint=f"`gathercli ops --like {shell_word(op.full_name)}` names the nearest version",
-        )
+        what = f"{op} changes its inputs before it gathers, and translations do not"
+        expected = "a version that takes them as they are"
+        hint = f"`gathercli ops --like {shell_word(op.full_name)}` names the nearest version"
+        raise UsageError(what, value=op.id, expected=expected, hint=hint)
     if outside in (OutOfRange.NAN, OutOfRange.EXTREME, OutOfRange.UNDEFINED):
-        raise UsageError(
-            f"of {op} is `{outside.value}`, which no translation repeats",
-            subject="--out-of-range",
-            value=outside.value,
-            expected="error, zero, clamp or wrap",
-            hint=Hint("{out_of_range} is an example", out_of_range="zero"),
-        )
+        name, what = "--out-of-range", f"of {op} is `{outside.value}`, which no translation repeats"
+        expected = "error, zero, clamp or wrap"
+        hint = Hint("{out_of_range} is an example", out_of_range="zero")
+        raise UsageError(what, subject=name, value=outside.value, expected=expected, hint=hint)
 
 
 def proved(

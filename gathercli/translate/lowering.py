@@ -72,15 +72,11 @@ class _Lowering:
         others = (each for each in translation_targets() if each.name != self.target.name)
         other = next((each.name for each in others if dtype in each.data), None)
         wider = "int8" if dtype.integral else "float32"
-        raise UsageError(
-            f"`{next(iter(self.call.inputs))}` is {dtype}, and {title} has no such type",
-            rule="dtype",
-            value=dtype.name,
-            expected="another type, or another target",
-            hint=f"`--to {other}` has it"
-            if other
-            else Hint("{data_dtype} converts it", data_dtype=wider),
-        )
+        hint = f"`--to {other}` has it" if other else None
+        hint = hint or Hint("{data_dtype} converts it", data_dtype=wider)
+        what = f"`{next(iter(self.call.inputs))}` is {dtype}, and {title} has no such type"
+        expected = "another type, or another target"
+        raise UsageError(what, rule="dtype", value=dtype.name, expected=expected, hint=hint)
 
     # The families
 
@@ -206,11 +202,9 @@ class _Lowering:
             )
         moved = self.call.outside is not OutOfRange.ERROR
         if moved or self.call.wraps_negative:
-            raise UsageError(
-                f"is given with {self.call.op}, whose beams no target finds in another way",
-                subject="--out-of-range" if moved else "--negative",
-                expected="a call without it",
-            )
+            option = "--out-of-range" if moved else "--negative"
+            what = f"is given with {self.call.op}, whose beams no target finds in another way"
+            raise UsageError(what, subject=option, expected="a call without it")
 
     # Indices
 
@@ -360,11 +354,8 @@ class _Lowering:
 
 
 def _wrong_indices(k: ProgramValue, why: str) -> UsageError:
+    what, name = f"is {k.dtype}, and {why}", k.dtype.name
+    hint = Hint("{indices_dtype} converts it", indices_dtype="int64")
     return UsageError(
-        f"is {k.dtype}, and {why}",
-        rule="dtype",
-        subject="indices",
-        value=k.dtype.name,
-        expected="int64",
-        hint=Hint("{indices_dtype} converts it", indices_dtype="int64"),
+        what, rule="dtype", subject="indices", value=name, expected="int64", hint=hint
     )

@@ -80,22 +80,16 @@ class TranslationTarget(NamedTuple):
         """Raise if the suffix of a file is another's; the `subject` is what names the file."""
         stem, suffix = os.path.splitext(path)
         if path == "-":
-            raise UsageError(
-                f"is `-`, and the translation to {self.name} is written to {self.suffix} files "
-                "only",
-                subject=subject,
-                value=path,
-                expected="the name of one",
-                hint="without `-o` its text goes to stdout",
+            what = (
+                f"is `-`, and the translation to {self.name} is written to {self.suffix} files only"
             )
+            expected, hint = "the name of one", "without `-o` its text goes to stdout"
+            raise UsageError(what, subject=subject, value=path, expected=expected, hint=hint)
         if suffix.lower() != self.suffix:
-            raise UsageError(
-                f"is `{clean(path)}`, and the translation to {self.name} is a {self.suffix} file",
-                subject=subject,
-                value=path,
-                expected="that suffix",
-                instead=(stem + self.suffix,),
-            )
+            what = f"is `{clean(path)}`, and the translation to {self.name} is a {self.suffix} file"
+            usage = UsageError(what, subject=subject, value=path, expected="that suffix")
+            usage.instead = (stem + self.suffix,)
+            raise usage
 
     @property
     def data(self) -> Sequence[DType]:

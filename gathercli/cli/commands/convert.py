@@ -71,13 +71,10 @@ class ConvertOptions(WriteOptions):
         if (self.lossy or self.truncate) and self.target_dtype is None:
             raise UsageError("is given without `--dtype`", subject=option, expected="both")
         if self.truncate and self.target_dtype is not None and not self.target_dtype.integral:
-            raise UsageError(
-                f"is given with `--dtype {self.target_dtype}`",
-                subject="--truncate",
-                value=self.target_dtype.name,
-                expected="an integer type",
-                hint="`--lossy` in its place converts to the nearest value",
-            )
+            name, what = self.target_dtype.name, f"is given with `--dtype {self.target_dtype}`"
+            expected = "an integer type"
+            hint = "`--lossy` in its place converts to the nearest value"
+            raise UsageError(what, subject=option, value=name, expected=expected, hint=hint)
 
 
 def run(options: ConvertOptions, messages: Messages) -> int:
@@ -315,13 +312,8 @@ def _beside(sources: Sequence[str], path: str, to: str | None) -> str:
 
 def _would_replace(path: str, what: str, hint: str) -> OutputError:
     """Return the error for a file that is probably a source, not the target."""
-    return OutputError(
-        f"`{clean(path)}` exists, and {what} would replace it",
-        rule="output",
-        value=path,
-        expected="a new name, or `-d DIR`",
-        hint=hint,
-    )
+    problem = f"`{clean(path)}` exists, and {what} would replace it"
+    return OutputError(problem, value=path, expected="a new name, or `-d DIR`", hint=hint)
 
 
 def check_copy(source: Source, target: Target, to: str | None) -> None:

@@ -271,12 +271,8 @@ def _tokens(body: str, token: str) -> Iterator[tuple[str, str]]:
     while at < len(body):
         match = pattern.match(body, at)
         if match is None:
-            raise _literal_error(
-                f"the quote at character {len(token) - len(body) + at} of the literal is not "
-                "closed",
-                "its end",
-                token,
-            )
+            place = f"character {len(token) - len(body) + at} of the literal"
+            raise _literal_error(f"the quote at {place} is not closed", "its end", token)
         at = match.end()
         kind = match.lastgroup or ""
         if kind != "comma":
@@ -344,14 +340,12 @@ def _options(name: str, rest: str, token: str) -> dict[str, int]:
     for option in rest.split(",")[1:]:
         key, _, value = option.partition("=")
         if key not in allowed or not _match(r"(?a)\d{1,19}", value) or key in options:
-            raise _literal_error(
-                f"`{option[:40]}` is not an option of {name}",
-                "seed=N or high=N, once" if allowed else "none",
-                token,
-                Hint("did you mean {source}?", source=token.replace(",", "x"))
-                if _match(r"(?a)\w+:[\dx]+(,\d+)+(x[a-z]\w*)?", token)
-                else None,
-            )
+            hint = None
+            if _match(r"(?a)\w+:[\dx]+(,\d+)+(x[a-z]\w*)?", token):
+                hint = Hint("did you mean {source}?", source=token.replace(",", "x"))
+            what = f"`{option[:40]}` is not an option of {name}"
+            expected = "seed=N or high=N, once" if allowed else "none"
+            raise _literal_error(what, expected, token, hint)
         options[key] = int(value)
     return options
 
@@ -370,12 +364,9 @@ def _random(
         top = dtype.bounds[1]
         high = options.get("high")
         if high is None or not 0 < high <= top + 1:
-            raise _literal_error(
-                f"rand of {dtype} draws from [0, high)",
-                f"high=1 to {top + 1}",
-                token,
-                f"`{token},high={min(10, top + 1)}`" if high is None else None,
-            )
+            what, expected = f"rand of {dtype} draws from [0, high)", f"high=1 to {top + 1}"
+            hint = f"`{token},high={min(10, top + 1)}`" if high is None else None
+            raise _literal_error(what, expected, token, hint)
         return generator.integers(0, high, shape, storage_of(dtype).type)
     if "high" in options:
         raise _literal_error(f"high= is for integers, not {dtype}", "none", token)

@@ -169,11 +169,7 @@ def type_name(dtype: DType, tensor: str | None = None) -> str:
     """Return the name of a type in the format; an error names the `tensor`, if one of several."""
     name = _TYPE_NAMES.get(dtype.name)
     if name is None:
-        raise InputError(
-            f"the format has no type {dtype}",
-            rule="dtype",
-            places=() if tensor is None else (clean(tensor),),
-            value=dtype.name,
-            expected=listed(_TYPE_NAMES),
-        )
+        what, places = f"the format has no type {dtype}", () if tensor is None else (clean(tensor),)
+        expected = listed(_TYPE_NAMES)
+        raise InputError(what, rule="dtype", places=places, value=dtype.name, expected=expected)
     return name

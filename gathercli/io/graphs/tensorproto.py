@@ -136,12 +136,9 @@ class TensorProto:
         if external is None:
 
             def refuse() -> Tensor:
-                raise InputError(
-                    NOT_OPENED,
-                    value=location,
-                    expected="elements in the model itself",
-                    hint="`--external-data` reads regular files beside the model",
-                )
+                expected = "elements in the model itself"
+                hint = "`--external-data` reads regular files beside the model"
+                raise InputError(NOT_OPENED, value=location, expected=expected, hint=hint)
 
             return Constant(dtype, shape, refuse, unread=NOT_OPENED)
         if dtype is STRING:
