@@ -36,7 +36,10 @@ def main(argv: Sequence[str] | None = None) -> int:
                 return 0
             let_signals_unwind()
             request = _parse(line)
-            errors = _errors_of(request)
+            from gathercli.cli.messages import ErrorOptions
+
+            groups = (each for each in request.groups if isinstance(each, ErrorOptions))
+            errors = next(groups, None)  # if the command has them
             return _run(request, errors or _error_options(words))
         except BrokenPipeError:
             raise
@@ -119,13 +122,6 @@ def _run(request: Request, errors: ErrorOptions) -> int:
     from gathercli.cli.messages import print_answer
 
     return print_answer(answer, request.fmt, errors)
-
-
-def _errors_of(request: Request) -> ErrorOptions | None:
-    """Return the options of errors of a command, if it has them."""
-    from gathercli.cli.messages import ErrorOptions
-
-    return next((each for each in request.groups if isinstance(each, ErrorOptions)), None)
 
 
 def _error_options(words: list[str]) -> ErrorOptions:

@@ -66,12 +66,10 @@ def check_format(
     if fmt is None or force or suffix not in BY_SUFFIX:
         return
     if fmt not in FORMATS or FORMATS[fmt].suffix != suffix:
-        raise UsageError(
-            f"`{clean(path or '')}` has the suffix `{suffix}`, and the format is `{option} {fmt}`",
-            value=path,
-            expected="one format",
-            hint=instead or f"`--force-format` writes {fmt} into it all the same",
-        )
+        has = f"has the suffix `{suffix}`, and the format is `{option} {fmt}`"
+        hint = instead or f"`--force-format` writes {fmt} into it all the same"
+        what = f"`{clean(path or '')}` {has}"
+        raise UsageError(what, value=path, expected="one format", hint=hint)
 
 
 def _suffix(path: str) -> str:

@@ -26,7 +26,10 @@ def open_beside(path: str, location: str, limit: int | None) -> File:
         descriptors.append(os.open(os.path.dirname(path) or ".", _FOLDER_FLAGS & ~os.O_NOFOLLOW))
         for folder in folders:
             descriptors.append(os.open(folder, _FOLDER_FLAGS, dir_fd=descriptors[-1]))
-        _check_regular(name, descriptors[-1], location)
+        # Opening a link, a device or a pipe may have effects.
+        mode = os.stat(name, dir_fd=descriptors[-1], follow_symlinks=False).st_mode
+        if not stat.S_ISREG(mode):
+            raise _irregular(location, "a link" if stat.S_ISLNK(mode) else "no regular file")
         fd = os.open(name, _FILE_FLAGS, dir_fd=descriptors[-1])
     except NoInputError as error:
         error.hint = _copying(path, location)
@@ -49,13 +52,6 @@ def open_beside(path: str, location: str, limit: int | None) -> File:
         raise _irregular(location, "no regular file")
     file.path = os.path.join(os.path.dirname(path), location)
     return file
-
-
-def _check_regular(name: str, folder: int, location: str) -> None:
-    """Raise for a link, a device or a pipe: opening one may have effects."""
-    mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
-    if not stat.S_ISREG(mode):
-        raise _irregular(location, "a link" if stat.S_ISLNK(mode) else "no regular file")
 
 
 def _irregular(location: str, kind: str) -> NoInputError:

@@ -6,6 +6,7 @@ A call is an expression of a function, or a model of a single node: ONNX, or an 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
@@ -44,22 +45,14 @@ has static sizes and runs in one thread, in which the plugin for processors lose
 def onnx_model(op: Op, tensors: Mapping[str, Tensor], attrs: Mapping[str, int]) -> bytes:
     """Return an ONNX model, whose inputs are `tensors` and whose result is ``output``."""
     inputs = tuple(GraphValue(name, each.dtype, each.shape) for name, each in tensors.items())
-    shape = _output_shape(op, tensors, attrs)
+    shape = None  # of a call that the version refuses
+    with suppress(OperatorError):
+        call = ops.bind(op, *map(Operand.of, tensors.values()), **dict[str, Any](attrs))
+        shape = known(call.shape)
     output = GraphValue("output", inputs[0].dtype, shape or (), ranked=shape is not None)
     node = GraphNode(op.name, tuple(tensors), (output,), attrs)
     graph = Graph(inputs, (output,), (node,), {})
     return onnx_bytes(graph, max(op.version, OLDEST_OPSET), op.family)
-
-
-def _output_shape(
-    op: Op, tensors: Mapping[str, Tensor], attrs: Mapping[str, int]
-) -> tuple[int, ...] | None:
-    """Return the shape of the result; None if the version refuses the call."""
-    try:
-        call = ops.bind(op, *map(Operand.of, tensors.values()), **dict[str, Any](attrs))
-    except OperatorError:
-        return None
-    return known(call.shape)
 
 
 def openvino_model(

@@ -23,6 +23,7 @@ from gathercli.compute.storage import AnyArray, byte_values
 from gathercli.compute.tensor import Tensor
 from gathercli.compute.verdicts import Verdict
 from gathercli.errors import UsageError
+from gathercli.io.formats.encode import json_text
 from gathercli.report.header import header
 from gathercli.report.verdicts import outcome
 from gathercli.runtimes import client
@@ -33,7 +34,6 @@ from gathercli.runtimes.verdict import (
     RuntimeOutcome,
     RuntimeVerdict,
     outcome_text,
-    plain,
 )
 from gathercli.spec.dtypes import BFLOAT16, STRING, DType, Kind
 from gathercli.text import clean, listed, table_beside
@@ -167,7 +167,7 @@ def _expected(each: Reproduction) -> str:
         return ""
     note = outcome(each.verdict, "every index is legal")
     few = each.expected.array.size <= 8 * MAX_SHOWN_ELEMENTS
-    shown = _indented(plain(each.expected) if few else str(each.expected))
+    shown = _indented(json_text(each.expected) if few else str(each.expected))
     return f"So the result is `expected.npy` ({note}):\n\n{shown}"
 
 

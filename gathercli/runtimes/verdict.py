@@ -17,7 +17,7 @@ from gathercli.compute.run import run
 from gathercli.compute.tensor import Tensor
 from gathercli.compute.verdicts import Case, illegal, number_illegal
 from gathercli.errors import LimitError, OperatorError
-from gathercli.io.formats.encode import TextOptions, plain_json
+from gathercli.io.formats.encode import json_text
 from gathercli.ops import bind, rule_name
 from gathercli.report.terminal import ERROR_STYLE, highlighted
 from gathercli.report.versions import columns
@@ -410,7 +410,7 @@ def _what(each: RuntimeVerdict, reference: str | None) -> str:
     reference = reference or each.reference
     text: str | None = OUTCOME_WORDS[each.outcome.value].get("text")
     if each.outcome is RuntimeOutcome.UNSTEADY and each.at is not None:
-        values = listed(map(plain, each.values or ()), "and")
+        values = listed(map(json_text, each.values or ()), "and")
         return f"{text} at {cell(each.at)}: {values}"
     if text is not None:
         return text.format(message=each.message, result=_shown(each.result), owner=owner)
@@ -421,22 +421,19 @@ def _what(each: RuntimeVerdict, reference: str | None) -> str:
         return "agrees in values"
     if each.values is None or each.at is None:
         return f"differs from {reference} in shape"
-    one, other = (plain(value) for value in each.values)
+    one, other = (json_text(value) for value in each.values)
     return f"differs from {reference} at {cell(each.at)}: {one} and {other}"
 
 
 def _shown(result: Tensor | None) -> str:
-    return "values" if result is None or result.array.size > MAX_SHOWN_ELEMENTS else plain(result)
-
-
-def plain(tensor: Tensor, nonfinite: str = "bare") -> str:
-    """Return a tensor as JSON on a line."""
-    return b"".join(plain_json([("value", tensor)], TextOptions(nonfinite))).decode().rstrip("\n")
+    if result is None or result.array.size > MAX_SHOWN_ELEMENTS:
+        return "values"
+    return json_text(result)
 
 
 def runtime_json(each: RuntimeVerdict, reference: str | None = None) -> dict[str, Any]:
     """Return a verdict as fields of an object; `reference` as in `outcome_text`."""
-    values = each.values and [json.loads(plain(value, "quoted")) for value in each.values]
+    values = each.values and [json.loads(json_text(value, "quoted")) for value in each.values]
     return {
         "runtime": each.call.runtime,
         "version": each.version,

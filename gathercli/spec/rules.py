@@ -24,7 +24,7 @@ from gathercli.text import as_written, interval, plain_value, table_beside
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
-    from typing import Final
+    from typing import Any, Final
 
 
 _STATEMENTS: Final[dict[str, str]] = {}
@@ -91,13 +91,10 @@ def batch_dims_unsupported(call: Call) -> None:
     value = call.raw_batch_dims
     if call.op.has_batch_dims or call.batch_dims_number == 0:
         return
-    raise BatchDimsError(
-        f"is {as_written(value)}, but {{version}} has no batch_dims",
-        subject="batch_dims",
-        value=plain_value(value),
-        expected="0",
-        hint=version_that(call, lambda op: op.has_batch_dims, "has batch_dims"),
-    )
+    what = f"is {as_written(value)}, but {{version}} has no batch_dims"
+    hint = version_that(call, lambda op: op.has_batch_dims, "has batch_dims")
+    value = plain_value(value)
+    raise BatchDimsError(what, subject="batch_dims", value=value, expected="0", hint=hint)
 
 
 # The rules that refuse an attribute which no version of an operator has.
@@ -123,12 +120,9 @@ def batch_dims_range(call: Call) -> None:
         return
     else:
         why, expected = f", but `indices` has rank {rank}", interval(-rank, rank)
-    raise BatchDimsError(
-        f"is {as_written(value if number is None else number)}{why}",
-        subject="batch_dims",
-        value=plain_value(value) if number is None else number,
-        expected=expected,
-    )
+    what = f"is {as_written(value if number is None else number)}{why}"
+    shown = plain_value(value) if number is None else number
+    raise BatchDimsError(what, subject="batch_dims", value=shown, expected=expected)
 
 
 def batch_dims_axis(call: Call) -> None:
@@ -147,15 +141,12 @@ def batch_dims_axis(call: Call) -> None:
     if batch_dims > highest:
         number = call.batch_dims_number
         counted_back = f", which is {batch_dims}" if number != batch_dims else ""
-        raise BatchDimsError(
-            f"is {number}{counted_back}, but {because}",
-            subject="batch_dims",
-            value=number,
-            expected=interval(0, highest),
-            hint=Hint("{axis} gathers on the first dimension after the batch", axis=batch_dims)
-            if rank is None or (batch_dims < rank and _has_batch(call, batch_dims))
-            else None,
-        )
+        what, expected = f"is {number}{counted_back}, but {because}", interval(0, highest)
+        hint = None
+        if rank is None or (batch_dims < rank and _has_batch(call, batch_dims)):
+            hint = Hint("{axis} gathers on the first dimension after the batch", axis=batch_dims)
+        name = "batch_dims"
+        raise BatchDimsError(what, subject=name, value=number, expected=expected, hint=hint)
 
 
 def _has_batch(call: Call, batch_dims: int) -> bool:
@@ -193,12 +184,9 @@ def call_rank(call: Call) -> None:
     axes = range(b, b + numbers[-1]) if op.tuples and numbers else [call.axis]
     for axis, size in enumerate(sizes):
         if not size and (op.full == "data" or axis in axes):
-            raise RankError(
-                f"has no elements on axis {axis}, where {{version}} takes no index",
-                subject="data",
-                value=str(data),
-                expected=f"elements on {'every' if op.full == 'data' else 'the'} axis",
-            )
+            what = f"has no elements on axis {axis}, where {{version}} takes no index"
+            expected = f"elements on {'every' if op.full == 'data' else 'the'} axis"
+            raise RankError(what, subject="data", value=str(data), expected=expected)
 
 
 def data_rank(call: Call) -> None:
@@ -212,30 +200,17 @@ def data_rank(call: Call) -> None:
 def indices_rank(call: Call) -> None:
     """Refuse `indices` of GatherElements without the rank of `data`, and 0-D tuples."""
     rank, expected = call.indices.shape.rank, call.data.shape.rank
-    if rank is None:
+    if rank is None or (rank > 0 and (call.op.tuples or expected in (None, rank))):
         return
+    of: Any = {"subject": "indices", "version": call.op.full_name, "value": rank}
     if call.op.tuples:
-        if rank == 0:
-            raise RankError(
-                f"is 0-D, but {_named(call.op)} takes tuples",
-                subject="indices",
-                version=call.op.full_name,
-                value=0,
-                expected="rank 1 or more",
-                hint="one tuple is 1-D, such as `[2]` or `[0,1]`",
-            )
-        return
-    if rank == 0 or (expected is not None and rank != expected):
-        wanted = "1 or more" if expected is None else str(expected)
-        raise RankError(
-            f"has rank {rank}, but {_named(call.op)} takes one index per element",
-            subject="indices",
-            version=call.op.full_name,
-            value=rank,
-            expected=f"rank {wanted}",
-            remark=", the rank of `data`",
-            hint=Hint("{command} takes indices of any rank", command="gather"),
-        )
+        what = f"is 0-D, but {_named(call.op)} takes tuples"
+        example = "one tuple is 1-D, such as `[2]` or `[0,1]`"
+        raise RankError(what, expected="rank 1 or more", hint=example, **of)
+    what = f"has rank {rank}, but {_named(call.op)} takes one index per element"
+    wanted = f"rank {'1 or more' if expected is None else expected}"
+    hint = Hint("{command} takes indices of any rank", command="gather")
+    raise RankError(what, expected=wanted, remark=", the rank of `data`", hint=hint, **of)
 
 
 def _named(op: Op) -> str:
@@ -252,18 +227,14 @@ def indices_depth(call: Call) -> None:
     least, most = call.op.shortest_tuple, n - b
     if least <= k <= most:
         return
-    expected = interval(least, most)
-    why = f"`data` has rank {n}" + (f" and batch_dims is {b}" if b else "")
     if k < least:
         why = f"{call.op} takes no empty ones"
-    raise IndicesDepthError(
-        f"the last dimension of `indices`, the length of its tuples, is {k}, but {why}",
-        value=k,
-        expected=expected,
-        hint=version_that(call, lambda op: op.shortest_tuple <= k, "takes empty tuples")
-        if k < least
-        else _as_tuples(call),
-    )
+        hint = version_that(call, lambda op: op.shortest_tuple <= k, "takes empty tuples")
+    else:
+        why = f"`data` has rank {n}" + (f" and batch_dims is {b}" if b else "")
+        hint = _as_tuples(call)
+    what = f"the last dimension of `indices`, the length of its tuples, is {k}, but {why}"
+    raise IndicesDepthError(what, value=k, expected=interval(least, most), hint=hint)
 
 
 def _as_tuples(call: Call) -> Hint | None:
@@ -277,11 +248,8 @@ def _as_tuples(call: Call) -> Hint | None:
     bottom, top = call.legal(axis[0]) or (0, -1)
     if not all(bottom <= v <= top for v in values):
         return None
-    return Hint(
-        "tuples of one number are {literal}; {command} takes numbers along an axis",
-        literal=str([[v] for v in values]),
-        command="gather",
-    )
+    text = "tuples of one number are {literal}; {command} takes numbers along an axis"
+    return Hint(text, literal=str([[v] for v in values]), command="gather")
 
 
 def batch_shape(call: Call) -> None:
@@ -291,13 +259,10 @@ def batch_shape(call: Call) -> None:
         return
     for d in range(call.batch_dims):
         if meet(data[d], indices[d]) is None:
-            raise BatchDimsError(
-                f"batch dimension {d} is {data[d]} in `data` and {indices[d]} in `indices`",
-                where=f"dimension {d}",
-                value=str(indices[d]),
-                expected=str(data[d]),
-                remark=" in both; batch dimensions do not broadcast",
-            )
+            own, other = str(data[d]), str(indices[d])
+            what = f"batch dimension {d} is {own} in `data` and {other} in `indices`"
+            place, remark = f"dimension {d}", " in both; batch dimensions do not broadcast"
+            raise BatchDimsError(what, where=place, value=other, expected=own, remark=remark)
 
 
 def elements_shape(call: Call) -> None:
@@ -315,16 +280,15 @@ def elements_shape(call: Call) -> None:
             rule = f"only on axis {call.axis_number} may `indices` be larger"
         if d == call.axis or fits:
             continue
-        smaller = top is not None and low(indices[d]) <= top
+        hint, value = None, str(indices[d])
+        if top is not None and low(indices[d]) <= top and off_axis is OffAxis.EQUAL:
+            hint = version_that(
+                call, lambda op: op.off_axis is OffAxis.AT_MOST, "takes smaller ones"
+            )
+        what = f"dimension {d} of `indices` is {value}, but that of `data` is {data[d]}"
+        place, remark = f"dimension {d}", f", as {rule}, and 1 does not broadcast"
         raise ElementsShapeError(
-            f"dimension {d} of `indices` is {indices[d]}, but that of `data` is {data[d]}",
-            where=f"dimension {d}",
-            value=str(indices[d]),
-            expected=expected,
-            remark=f", as {rule}, and 1 does not broadcast",
-            hint=version_that(call, lambda op: op.off_axis is OffAxis.AT_MOST, "takes smaller ones")
-            if smaller and off_axis is OffAxis.EQUAL
-            else None,
+            what, where=place, value=value, expected=expected, remark=remark, hint=hint
         )
 
 
@@ -333,13 +297,9 @@ def tree_shape(call: Call) -> None:
     (first, steps), *others = ((name, each.shape) for name, each in call.inputs.items())
     for (name, shape), rank in zip([(first, steps), *others], (3, 3, 1, 0), strict=True):
         if shape.rank not in (None, rank):
-            error = TreeShapeError(
-                f"has rank {shape.rank}",
-                subject=name,
-                where=f"`{name}`",
-                value=shape.rank,
-                expected=f"rank {rank}",
-            )
+            what, place, expected = f"has rank {shape.rank}", f"`{name}`", f"rank {rank}"
+            value = shape.rank
+            error = TreeShapeError(what, subject=name, where=place, value=value, expected=expected)
             _advise(call, error, name)
             raise error
     (second, parents), (third, lengths), _ = others
@@ -350,12 +310,9 @@ def tree_shape(call: Call) -> None:
     for name, shape, d, other, its, e in pairs:
         if shape.rank is None or its.rank is None or meet(shape[d], its[e]) is not None:
             continue
-        raise TreeShapeError(
-            f"dimension {e} of `{other}` is {its[e]}, but dimension {d} of `{name}` is {shape[d]}",
-            where=f"dimension {e}",
-            value=str(its[e]),
-            expected=str(shape[d]),
-        )
+        its_size, size, place = str(its[e]), str(shape[d]), f"dimension {e}"
+        what = f"{place} of `{other}` is {its_size}, but dimension {d} of `{name}` is {size}"
+        raise TreeShapeError(what, where=place, value=its_size, expected=size)
 
 
 def _advise(call: Call, error: TreeShapeError, name: str) -> None:

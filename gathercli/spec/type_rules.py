@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gathercli.errors import DtypeError, Hint
-from gathercli.records import Sequence
+from gathercli.records import Any, Sequence
 from gathercli.spec.call import Call, Operand, flattened, version_that
 from gathercli.spec.dtypes import BOOL, DTYPES, PLAIN, DType, Kind, in_words
 from gathercli.text import listed
@@ -34,14 +34,10 @@ def indices_dtype(call: Call) -> None:
         return
     where = call.indices.decided_by
     first = f", first at `{where}`" if where not in (None, "$") and not dtype.integral else ""
-    error = DtypeError(
-        f"is {dtype}{first}, which {{version}} does not take",
-        subject="indices",
-        where=where,
-        value=dtype.name,
-        expected=listed(in_words(types)),
-        hint=_as_integers(call.indices, dtype, types),
-    )
+    what = f"is {dtype}{first}, which {{version}} does not take"
+    of: Any = {"subject": "indices", "where": where, "value": dtype.name}
+    hint = _as_integers(call.indices, dtype, types)
+    error = DtypeError(what, expected=listed(in_words(types)), hint=hint, **of)
     if _are_swapped(call):
         error.swapped = "DATA"
         python = "data come first, and then indices"
@@ -58,23 +54,18 @@ def tree_dtype(call: Call) -> None:
         if dtype is None:
             continue
         if dtype not in each.dtypes:
-            raise DtypeError(
-                f"is {dtype}, which {{version}} does not take",
-                subject=each.name,
-                where=operand.decided_by,
-                value=dtype.name,
-                expected="numbers",
-            )
-        if first is not None and dtype is not first[1]:
-            raise DtypeError(
+            what, expected, hint = f"is {dtype}, which {{version}} does not take", "numbers", None
+        elif first is not None and dtype is not first[1]:
+            what, expected = (
                 f"is {dtype}, but `{first[0]}` is {first[1]}",
-                subject=each.name,
-                where=operand.decided_by,
-                value=dtype.name,
-                expected="one type for all inputs",
-                hint=_as_one_type(call, first[1]),
+                "one type for all inputs",
             )
-        first = first or (each.name, dtype)
+            hint = _as_one_type(call, first[1])
+        else:
+            first = first or (each.name, dtype)
+            continue
+        of: Any = {"subject": each.name, "where": operand.decided_by, "value": dtype.name}
+        raise DtypeError(what, expected=expected, hint=hint, **of)
 
 
 def _are_swapped(call: Call) -> bool:

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from gathercli.compute.compare import Comparison, Difference
-    from gathercli.compute.tensor import Tensor
     from gathercli.compute.verdicts import Case, Verdict
     from gathercli.spec.op import Op
 
@@ -123,14 +122,9 @@ def rows_of(text: str | None, frameworks: str | None, notes: list[str]) -> tuple
     by_name: set[Op] = set()
     for name in map(str.strip, re.split(r",(?![^(\[]*[)\]])", text)):  # but not at that of x[i, j]
         if not name:
-            raise VersionError(
-                f"is `{text[:40]}`",
-                rule="version",
-                subject="--ops",
-                value=text,
-                expected="names with commas between",
-                hint="`--ops gather,onnx-13`",
-            )
+            what, hint = f"is `{text[:40]}`", "`--ops gather,onnx-13`"
+            of: Any = {"rule": "version", "subject": "--ops", "value": text}
+            raise VersionError(what, expected="names with commas between", hint=hint, **of)
         if name in FAMILIES:
             by_name |= {*FAMILIES[name].ROWS, *(op for op in rows if op.family == name)}
             continue
@@ -299,10 +293,9 @@ def _said(
 
 def _both(each: Difference, nonfinite: str) -> tuple[str, str]:
     """Format both values of a difference with full precision; blank if the shapes differ."""
-    from gathercli.io.formats.encode import TextOptions, plain_json
+    from gathercli.io.formats.encode import json_text
 
-    def text(value: Tensor) -> str:
-        parts = plain_json([("value", value)], TextOptions(nonfinite))
-        return b"".join(parts).decode().rstrip("\n")
-
-    return ("", "") if each.values is None else (text(each.values[0]), text(each.values[1]))
+    if each.values is None:
+        return "", ""
+    one, other = (json_text(value, nonfinite) for value in each.values)
+    return one, other

@@ -144,6 +144,11 @@ class Notation(NamedTuple):
 _LITERAL: Final = Notation({}, " ", "", is_json=False)
 
 
+def json_text(tensor: Tensor, nonfinite: str = "bare") -> str:
+    """Write a tensor as JSON on a line."""
+    return b"".join(plain_json([("value", tensor)], TextOptions(nonfinite))).decode().rstrip("\n")
+
+
 def json_texts(tensor: Tensor) -> list[str]:
     """Write each element of a tensor, shape (N,), as JSON."""
     return Notation(NONFINITE["quoted"]).texts(tensor.dtype, tensor.array)
@@ -333,13 +338,9 @@ def _check_finite(results: Sequence[NamedResult], nonfinite: str) -> None:
                 (value,) = _LITERAL.texts(result.dtype, block[at : at + 1])
                 where = cell(coordinates(start + at, result.shape))
                 what = "the result" if len(results) == 1 else f"`{name}`"
-                raise InputError(
-                    f"{what} has {value} at `{where}`, which `--nonfinite error` refuses",
-                    rule="json",
-                    where=where,
-                    value=value,
-                    expected="finite numbers",
-                )
+                what = f"{what} has {value} at `{where}`, which `--nonfinite error` refuses"
+                number = "finite numbers"
+                raise InputError(what, rule="json", where=where, value=value, expected=number)
             start += block.size
 
 

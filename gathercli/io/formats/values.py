@@ -160,13 +160,10 @@ def _infer(  # noqa: PLR0911  (a type each)
         return dtypes.COMPLEX128, next(i for i, v in enumerate(flat) if type(v) is complex)
     for at, v in enumerate(flat if int in kinds else ()):
         if type(v) is int and abs(v) > dtypes.EXACT:
+            what = f"the integer at `{where(at)}` is {value_text(v)}, among fractions"
+            expected, remark = "-2^53 to 2^53", ", where float64 is exact"
             raise InputError(
-                f"the integer at `{where(at)}` is {value_text(v)}, among fractions",
-                rule="dtype",
-                where=where(at),
-                value=v,
-                expected="-2^53 to 2^53",
-                remark=", where float64 is exact",
+                what, rule="dtype", where=where(at), value=v, expected=expected, remark=remark
             )
     return dtypes.FLOAT64, next(i for i, v in enumerate(flat) if type(v) is not int)
 
@@ -185,22 +182,15 @@ def _check_mixture(flat: list[Any], where: Place) -> None:
         elif kind in (bool, str):
             sort = "booleans" if kind is bool else "strings"
         else:
-            raise InputError(
-                f"the value at `{where(at)}` is {value_text(v)}",
-                rule="json",
-                where=where(at),
-                value=value_text(v),
-                expected="a number, a boolean, a string or a list",
-            )
+            sort = ""
         first = first or sort
-        if sort != first:
-            raise InputError(
-                f"the value at `{where(at)}` is {value_text(v)}, among {first}",
-                rule="dtype",
-                where=where(at),
-                value=value_text(v),
-                expected="one sort of values, booleans or numbers or strings",
-            )
+        if not sort or sort != first:
+            what, text = f"the value at `{where(at)}` is {value_text(v)}", value_text(v)
+            rule, expected = "json", "a number, a boolean, a string or a list"
+            if sort:
+                rule, what = "dtype", f"{what}, among {first}"
+                expected = "one sort of values, booleans or numbers or strings"
+            raise InputError(what, rule=rule, where=where(at), value=text, expected=expected)
 
 
 def _check_strings(flat: list[str], max_bytes: int) -> None:

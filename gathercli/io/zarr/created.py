@@ -199,13 +199,9 @@ class Creation(write.AtomicOutput):
             chunks, (threads, boxes) = _choose_chunks(source, cut)
         else:
             if len(chunks) != len(source.shape):
-                raise UsageError(
-                    f"has {counted(len(chunks), 'size')}, and the result has "
-                    f"{counted(len(source.shape), 'dimension')}",
-                    subject="--chunks",
-                    value=",".join(map(str, chunks)),
-                    expected="one for each",
-                )
+                rank, text = counted(len(source.shape), "dimension"), ",".join(map(str, chunks))
+                what = f"has {counted(len(chunks), 'size')}, and the result has {rank}"
+                raise UsageError(what, subject="--chunks", value=text, expected="one for each")
             threads, boxes = cut(chunks)
         data, itemsize = source.data, source.data.storage.itemsize
         total = product(source.shape) * itemsize

@@ -149,14 +149,10 @@ class ZarrArray:
                 error.prefix(f"the chunk `{clean(key)}`")
             raise
         except Exception as error:
-            raise InputError(
-                f"the chunk `{clean(f'{self.name}/{key}')}` cannot be read ({_reason(error)})",
-                where=key,
-                expected=(
-                    f"{in_bytes(self.spec.chunk_nbytes)} of elements, packed by "
-                    f"{self.spec.codec_names}"
-                ),
-            ) from error
+            what = f"the chunk `{clean(f'{self.name}/{key}')}` cannot be read ({_reason(error)})"
+            size = f"{in_bytes(self.spec.chunk_nbytes)} of elements"
+            expected = f"{size}, packed by {self.spec.codec_names}"
+            raise InputError(what, where=key, expected=expected) from error
         return elements
 
     def _open(self, key: str) -> tuple[int, os.stat_result] | None:
