@@ -331,13 +331,8 @@ class LimitError(GatherError, ValueError, MemoryError):
 
         `what` starts the message, with the size; `instead` is another remedy.
         """
-        error = cls(
-            what,
-            rule="limit",
-            value=size,
-            expected=f"at most {in_bytes(limit)}",
-            hint=Hint(f"{{max_bytes}} lifts the limit{instead and f'; {instead}'}", max_bytes=0),
-        )
+        hint = Hint(f"{{max_bytes}} lifts the limit{instead and f'; {instead}'}", max_bytes=0)
+        error = cls(what, value=size, expected=f"at most {in_bytes(limit)}", hint=hint)
         error.lifted_by = "max_bytes"
         return error
 

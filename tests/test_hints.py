@@ -12,6 +12,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -58,6 +59,7 @@ CALLS: Final = (
     Wrong("gather a_b.npy 0", 1),
     Wrong("gather in/aa.npy 0", 1),
     Wrong("gather arnge:2x2 0", 1),
+    Wrong("gather rand:3xi8 0", 1),
     Wrong("gather x.npz 0", 1),
     Wrong("gather x.npz#bb 0", 1),
     Wrong("gather-nd pair.npz#data pair.npz", 2),
@@ -686,8 +688,16 @@ def advising(tree: ast.AST) -> Iterator[ast.AST]:
             yield node.value
         elif isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            if any("hint" in (getattr(t, "attr", ""), getattr(t, "id", "")) for t in targets):
-                yield node.value
+            for target, value in chain.from_iterable(pairs(t, node.value) for t in targets):
+                if "hint" in (getattr(target, "attr", ""), getattr(target, "id", "")):
+                    yield value
+
+
+def pairs(target: ast.AST, value: ast.AST) -> list[tuple[ast.AST, ast.AST]]:
+    """Pair what an assignment binds with the expressions; a tuple binds each of its elements."""
+    if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
+        return list(zip(target.elts, value.elts, strict=False))
+    return [(target, value)]
 
 
 def template(node: ast.AST) -> str | None:

@@ -295,8 +295,5 @@ def _parameters(call: Call, adjustments: Iterable[Adjustment]) -> dict[str, Any]
     """Return the parameters of an inference response: the operator and its attributes."""
     parameters: dict[str, Any] = {"operator": call.op.full_name}
     parameters |= {each.name: as_integer(call.attrs[each.name]) for each in call.op.attrs}
-    return (
-        parameters
-        | call.policies
-        | {each.how.replace("-", "_").replace(" ", "_"): each.number for each in adjustments}
-    )
+    made = {each.how.replace("-", "_").replace(" ", "_"): each.number for each in adjustments}
+    return parameters | call.policies | made

@@ -246,14 +246,11 @@ def _range(param: Parameter) -> str:
 
 def _too_many(line: CommandLine, error: WordsError) -> UsageError:
     suggest = {"compare": _only_version, "demo": _lesson_hint}.get(line.command)
-    usage = UsageError(
-        f"`{short(error.subject)}` is one argument too many",
-        value=error.subject,
-        expected=listed(line.metavars, "and"),
-        hint=hints.did_you_mean(*_with_fewer(line, len(line.metavars)))
-        or (suggest and suggest(line))
-        or _list_hint(line),
-    )
+    hint = hints.did_you_mean(*_with_fewer(line, len(line.metavars)))
+    hint = hint or (suggest and suggest(line)) or _list_hint(line)
+    what = f"`{short(error.subject)}` is one argument too many"
+    expected = listed(line.metavars, "and")
+    usage = UsageError(what, value=error.subject, expected=expected, hint=hint)
     usage.is_extra = True
     return usage
 

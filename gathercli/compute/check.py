@@ -80,13 +80,9 @@ def check_input(
             progress("checked", done, indices.nbytes)
 
     policies, tuples = policies_of(call, axes), are_tuples(axes)
+    adjusts = adjusts_negative(call)
     counts, kind = count(
-        indices,
-        policies,
-        counts=adjusts_negative(call),
-        tuples=tuples,
-        threads=threads,
-        progress=report,
+        indices, policies, counts=adjusts, tuples=tuples, threads=threads, progress=report
     )
     adjustments = check_counts(call, axes, counts, indices.shape)
     outside = any(each.outside.number for each in counts)

@@ -353,14 +353,10 @@ def _fitting(
     if needed > most:
         # The inverse of `most` in `cut_boxes`: a limit with which this box fits.
         enough = min(needed / LEAST_BOX_SHARE, PROGRAM_BYTES + needed / BOX_SHARE)
-        raise LimitError(
-            f"a chunk of the result, and what is read for it, takes about {in_bytes(needed)}",
-            rule="limit",
-            value=needed,
-            expected=f"at most {in_bytes(most)}",
-            remark=", which is what the limit leaves for it",
-            hint=f"`--max-bytes {ceil(enough / 10**6)}M`, or smaller chunks (`--chunks`)",
-        )
+        what = f"a chunk of the result, and what is read for it, takes about {in_bytes(needed)}"
+        expected, remark = f"at most {in_bytes(most)}", ", which is what the limit leaves for it"
+        hint = f"`--max-bytes {ceil(enough / 10**6)}M`, or smaller chunks (`--chunks`)"
+        raise LimitError(what, value=needed, expected=expected, remark=remark, hint=hint)
     share = (most - needed) * 3 // 4
     return lambda box: cost(box, 1) + min(cost(box, threads) - cost(box, 1), share) <= most
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from math import prod
 from threading import Lock
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
@@ -69,9 +69,10 @@ class Tolerance(NamedTuple):
         if not count:
             return None
         where = cell(coordinates(first, result.shape))
-        error = _mismatch(f"has {texts[0]} at `{where}`", *texts, count, start)
-        error.where = where
-        return error
+        of = f"of {counted(start, 'element')}"
+        remark = f" ({counted(count, f'{of} differs', f'{of} differ')})"
+        what = f"has {texts[0]} at `{where}`"
+        return _mismatch(what, *texts, remark=remark, where=where, count=count)
 
     def near(self, dtype: DType, values: AnyArray, expected: AnyArray) -> AnyArray:
         """Return a mask of values within the tolerance; NaN equals NaN, -0.0 equals 0.0."""
@@ -108,14 +109,8 @@ def read_expected(
                 if written.dtype.kind in NUMBER_KINDS:
                     decided_by = written.decided_by
                     return Tensor(written.dtype, written.array, typed=False, decided_by=decided_by)
-        return MismatchError(
-            f"the result is {dtype}, but {error.statement}",
-            rule="expect",
-            where=error.where,
-            value=dtype.name,
-            expected=error.expected,
-            remark=error.remark,
-        )
+        what, where, remark = f"is {dtype}, but {error.statement}", error.where, error.remark
+        return _mismatch(what, dtype.name, error.expected, remark=remark, where=where)
 
 
 def are_equal(one: Tensor, other: Tensor) -> bool:
@@ -149,21 +144,9 @@ def text_of(value: object) -> str:
     return str(value).lower() if isinstance(value, np.bool_) else str(value)
 
 
-def _mismatch(
-    what: str, value: str, expected: str, count: int | None = None, total: int = 0
-) -> MismatchError:
-    differ = ""
-    if count is not None:
-        of = f"of {counted(total, 'element')}"
-        differ = f" ({counted(count, f'{of} differs', f'{of} differ')})"
-    return MismatchError(
-        f"the result {what}",
-        rule="expect",
-        value=value,
-        expected=expected,
-        remark=differ,
-        count=count,
-    )
+def _mismatch(what: str, value: str, expected: str | None, **more: Any) -> MismatchError:
+    what = f"the result {what}"
+    return MismatchError(what, rule="expect", value=value, expected=expected, **more)
 
 
 class Difference(NamedTuple):

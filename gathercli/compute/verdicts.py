@@ -106,14 +106,11 @@ class Case:
         if key not in self._counts:
             policies = [IndexPolicy(s, wraps=True, outside=OutOfRange.ERROR) for s in key[1]]
             array = self.array(op, name)
-            self._counts[key], _ = check.count(
-                array,
-                policies,
-                counts=True,
-                tuples=key[2],
-                threads=self.threads,
-                progress=self._report(array),
+            report = self._report(array)
+            counts, _ = check.count(
+                array, policies, counts=True, tuples=key[2], threads=self.threads, progress=report
             )
+            self._counts[key] = counts
             if name in self._paths:
                 for each in self._counts[key]:
                     name_as_written(each, self._paths[name].written)

@@ -20,12 +20,9 @@ if TYPE_CHECKING:
 def operator_error(name: str, what: str = "no operator") -> UsageError:
     """Return the error for an unknown operator, with a suggestion; `what` starts the message."""
     near = closest(name.lower(), FAMILIES)
+    hint, instead = f"did you mean `{near}`?" if near else None, (near,) if near else ()
     error = foreign_name_error(name, what) or UsageError(
-        f"{what} `{name[:40]}`",
-        value=name,
-        expected=listed(FAMILIES),
-        hint=f"did you mean `{near}`?" if near else None,
-        instead=(near,) if near else (),
+        f"{what} `{name[:40]}`", value=name, expected=listed(FAMILIES), hint=hint, instead=instead
     )
     error.is_operator = True
     return error
@@ -106,10 +103,8 @@ def _of_framework(
 ) -> tuple[str | None, FrameworkRow | None]:
     """Return why a word that begins as a framework is no version, and the call that was meant."""
     if call is not None:
-        return (
-            None if call.op.family == family.COMMAND else f"{call.name} is {call.op.family}",
-            call,
-        )
+        why = None if call.op.family == family.COMMAND else f"{call.name} is {call.op.family}"
+        return why, call
     rows = of.of(family.COMMAND) if of else []
     if of is None or not rows:
         return f"{of.name if of else word} has no {family.COMMAND}", None

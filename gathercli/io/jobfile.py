@@ -152,8 +152,10 @@ def _check_jobs(start: bytes, name: str, path: str) -> None:
     from gathercli.io.formats.foreign import describe
 
     if what := describe(path, start):
-        made = "`--op gather --data 'in/*.npy' --indices …` makes them of tensors"
-        hint = f"`gathercli man jobs` says how jobs are written; {made}"
+        hint = (
+            "`gathercli man jobs` says how jobs are written; "
+            "`--op gather --data 'in/*.npy' --indices …` makes them of tensors"
+        )
         what, expected = f"`{name}` is {what}", "a file of jobs"
         raise InputError(what, rule="job", where=name, expected=expected, hint=hint)
 

@@ -107,8 +107,8 @@ def check_stdin(*tokens: str | None, names: Collection[str] = ("data", "indices"
     uses = [token for token in tokens if token and is_stdin(token)]
     if len(uses) > 1 and not all(token[:2] == "-#" and token[2:] for token in uses):
         what = "`-` is used twice, but standard input can be read only once"
-        members = listed((f"`-#{name}`" for name in names), "and")
-        hint = f"one stream that holds {'both' if len(names) == 2 else 'all'} is {members}"
+        word = "both" if len(names) == 2 else "all"
+        hint = f"one stream that holds {word} is " + listed((f"`-#{it}`" for it in names), "and")
         raise errors.UsageError(what, value="-", expected="it for one tensor", hint=hint)
 
 

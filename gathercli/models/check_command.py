@@ -300,12 +300,8 @@ def total(checked: Sequence[CheckedModel]) -> str:
     verdicts = {word: sum(each.words.get(word, 0) for each in checked) for word in verdict.WORDS}
     words = ", ".join(f"{grouped(number)} {word}" for word, number in verdicts.items() if number)
     parts = [counted(models, "model"), counted(nodes, "node") + (f": {words}" if words else "")]
-    return (
-        ", ".join(parts)
-        + "; "
-        + ", ".join(numbers or ["no finding"])
-        + (f", {counted(refused, 'model')} not read\n" if refused else "\n")
-    )
+    unread = f", {counted(refused, 'model')} not read" if refused else ""
+    return f"{', '.join(parts)}; {', '.join(numbers or ['no finding'])}{unread}\n"
 
 
 @dataclass(frozen=True)

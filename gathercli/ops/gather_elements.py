@@ -82,10 +82,8 @@ def infer(call: Call) -> shapes.Shape:
     a, _ = call.normalized
     if indices.rank is None:
         return data[:a] + shapes.Shape([shapes.UNKNOWN]) + data[a + 1 :]
-    before, after = (
-        shapes.meet_all(data[:a], indices[:a]),
-        shapes.meet_all(data[a + 1 :], indices[a + 1 :]),
-    )
+    before = shapes.meet_all(data[:a], indices[:a])
+    after = shapes.meet_all(data[a + 1 :], indices[a + 1 :])
     return before + indices[a : a + 1] + after
 
 

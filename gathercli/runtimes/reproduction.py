@@ -117,21 +117,17 @@ def report(each: Reproduction) -> str:
             f"| {it.call.text} | {_outcome(it).replace('|', chr(92) + '|')} |" for it in each.seen
         ]
         outcomes = "\n".join(["| call | outcome |", "| --- | --- |", *rows, "", ""])
-    return (
-        Path(__file__)
-        .with_name("reproduction.md")
-        .read_text(encoding="utf-8")
-        .format(
-            saw=saw(each),
-            script=SCRIPT,
-            shows="shows it" if each.run else "calls it where it is installed",
-            op=each.verdict.op,
-            call=_indented(_call(each)),
-            expected=_expected(each),
-            printed="\n\n".join(_printed(each)),
-            outcomes=outcomes,
-            files="\n".join(f"- `{name}`: {what}" for name, what in each.files.items()),
-        )
+    template = Path(__file__).with_name("reproduction.md").read_text(encoding="utf-8")
+    return template.format(
+        saw=saw(each),
+        script=SCRIPT,
+        shows="shows it" if each.run else "calls it where it is installed",
+        op=each.verdict.op,
+        call=_indented(_call(each)),
+        expected=_expected(each),
+        printed="\n\n".join(_printed(each)),
+        outcomes=outcomes,
+        files="\n".join(f"- `{name}`: {what}" for name, what in each.files.items()),
     )
 
 

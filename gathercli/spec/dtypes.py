@@ -145,15 +145,9 @@ def dtype_in_json(name: object, where: str) -> DType:
     if known is None:
         import json
 
-        raise InputError(
-            f"unknown datatype {json.dumps(name)} at `{where}`",
-            rule="json",
-            where=where,
-            value=name,
-            expected=(
-                f"one of {' '.join(d.oip for d in PLAIN)} STRING, or one such as FP8_E4M3FN, INT4"
-            ),
-        )
+        what, plain = f"unknown datatype {json.dumps(name)} at `{where}`", (d.oip for d in PLAIN)
+        expected = f"one of {' '.join(plain)} STRING, or one such as FP8_E4M3FN, INT4"
+        raise InputError(what, rule="json", where=where, value=name, expected=expected)
     return known
 
 

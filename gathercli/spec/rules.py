@@ -205,8 +205,8 @@ def indices_rank(call: Call) -> None:
     of: Any = {"subject": "indices", "version": call.op.full_name, "value": rank}
     if call.op.tuples:
         what = f"is 0-D, but {_named(call.op)} takes tuples"
-        example = "one tuple is 1-D, such as `[2]` or `[0,1]`"
-        raise RankError(what, expected="rank 1 or more", hint=example, **of)
+        hint = "one tuple is 1-D, such as `[2]` or `[0,1]`"
+        raise RankError(what, expected="rank 1 or more", hint=hint, **of)
     what = f"has rank {rank}, but {_named(call.op)} takes one index per element"
     wanted = f"rank {'1 or more' if expected is None else expected}"
     hint = Hint("{command} takes indices of any rank", command="gather")
@@ -248,8 +248,8 @@ def _as_tuples(call: Call) -> Hint | None:
     bottom, top = call.legal(axis[0]) or (0, -1)
     if not all(bottom <= v <= top for v in values):
         return None
-    text = "tuples of one number are {literal}; {command} takes numbers along an axis"
-    return Hint(text, literal=str([[v] for v in values]), command="gather")
+    hint = "tuples of one number are {literal}; {command} takes numbers along an axis"
+    return Hint(hint, literal=str([[v] for v in values]), command="gather")
 
 
 def batch_shape(call: Call) -> None:

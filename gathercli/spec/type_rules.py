@@ -56,11 +56,8 @@ def tree_dtype(call: Call) -> None:
         if dtype not in each.dtypes:
             what, expected, hint = f"is {dtype}, which {{version}} does not take", "numbers", None
         elif first is not None and dtype is not first[1]:
-            what, expected = (
-                f"is {dtype}, but `{first[0]}` is {first[1]}",
-                "one type for all inputs",
-            )
-            hint = _as_one_type(call, first[1])
+            what = f"is {dtype}, but `{first[0]}` is {first[1]}"
+            expected, hint = "one type for all inputs", _as_one_type(call, first[1])
         else:
             first = first or (each.name, dtype)
             continue

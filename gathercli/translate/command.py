@@ -116,11 +116,8 @@ def proved(
 def _answer(found: ProvedTranslation, *, quiet: bool, allow_absent: bool) -> Answer:
     from gathercli.translate.proof import TranslationReport, runtime_lines
 
-    notes = (
-        *runtime_lines(found),
-        *found.notes,
-        *absence_notes(found.absences, allowed=allow_absent),
-    )
+    absent = absence_notes(found.absences, allowed=allow_absent)
+    notes = (*runtime_lines(found), *found.notes, *absent)
     answer = Answer.of(TranslationReport.of(found))
     if not found.paths:
         return answer._replace(plain=found.translation.text, notes=notes, text_has_notes=True)

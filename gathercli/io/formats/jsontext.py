@@ -84,13 +84,9 @@ def parse(raw: bytes | str, *, rule: str = "json") -> Any:
         start = text[error.pos : error.pos + 10]
         excerpt = f"`{clean(start.translate(_BLANK_ESCAPES))}`"
         near = f"where the text has {excerpt}" if start else "at the end of the text"
+        hint = next((hint for pattern, hint in _JSON_HINTS if re.match(pattern, start)), None)
         refusal = JsonError(
-            what,
-            rule=rule,
-            where=place,
-            value=start or None,
-            expected="JSON",
-            hint=next((hint for pattern, hint in _JSON_HINTS if re.match(pattern, start)), None),
+            what, rule=rule, where=place, value=start or None, expected="JSON", hint=hint
         )
         refusal.what, refusal.near, refusal.is_cut = what, near, not start
         refusal.line, refusal.column = error.lineno, error.colno

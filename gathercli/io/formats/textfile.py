@@ -365,15 +365,10 @@ def _elements(raw: bytes) -> list[Any]:
         return values
     at = values.index(None)
     word = words[at]
-    what = f"`{clean(short(word, 40))}`" if word else "empty"
-    raise InputError(
-        f"the element at `$[{at}]` is {what}",
-        rule="literal",
-        where=f"$[{at}]",
-        value=short(word, 40) or None,
-        expected="a number, true or false",
-        hint="a list is written `0,1,2`, `0 1 2` or a number a line",
-    )
+    where, value, expected = f"$[{at}]", short(word, 40) or None, "a number, true or false"
+    what = f"the element at `{where}` is {f'`{clean(value)}`' if value else 'empty'}"
+    hint = "a list is written `0,1,2`, `0 1 2` or a number a line"
+    raise InputError(what, rule="literal", where=where, value=value, expected=expected, hint=hint)
 
 
 def _check_lines(raw: bytes, name: str) -> None:

@@ -65,14 +65,9 @@ def flatten(value: Any, root: str = "$") -> tuple[tuple[int, ...], list[Any], se
 
 def _ragged(root: str, at: int, shape: Sequence[int], problem: str, expected: str) -> InputError:
     where = Place(root, shape)(at)
-    return InputError(
-        f"the list at `{where}` {problem}",
-        rule="ragged",
-        where=where,
-        expected=expected,
-        remark=", like its siblings",
-        hint="every list of a dimension has the same length",
-    )
+    what, remark = f"the list at `{where}` {problem}", ", like its siblings"
+    hint = "every list of a dimension has the same length"
+    return InputError(what, rule="ragged", where=where, expected=expected, remark=remark, hint=hint)
 
 
 def tensor_of(
