@@ -189,9 +189,8 @@ class _JobRun(NamedTuple):
         if error is None:
             is_dry = self.settings.dry and self.job.op != SHAPE
             if rule is not None and not (is_dry and rule not in _DRY_RULES):
-                line.fail(
-                    errors.MismatchError("the call is legal", rule="expect", expected=expected)
-                )
+                what = "the call is legal"
+                line.fail(errors.MismatchError(what, rule="expect", expected=expected))
         elif rule is None or not isinstance(error, _REFUSALS):
             line.fail(error)
         else:
@@ -221,9 +220,8 @@ class _JobRun(NamedTuple):
         job, shape, dtype = self.job, known(call.shape), call.data.dtype
         size = product(shape) * (dtype.itemsize if dtype else 1)
         if self.most_bytes is not None and size > self.most_bytes:
-            raise errors.LimitError.over(
-                f"the result takes {in_bytes(size)}", size, self.most_bytes
-            )
+            what = f"the result takes {in_bytes(size)}"
+            raise errors.LimitError.over(what, size, self.most_bytes)
         # Pairs may stand for complex numbers, which changes the shape.
         is_complex = dtype is not None and dtype.kind is Kind.COMPLEX
         if job.expect is not None and (not is_complex or isinstance(job.expect, dict)):

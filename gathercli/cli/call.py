@@ -17,7 +17,7 @@ from gathercli.errors import UsageError
 from gathercli.frameworks.versions import family_of
 from gathercli.io.files import cores
 from gathercli.ops import accepted_families
-from gathercli.records import Any, Callable, Final, Iterable, NamedTuple, Self
+from gathercli.records import Any, Callable, Iterable, NamedTuple, Self
 from gathercli.slices import given_names
 from gathercli.spec.call import Operand
 from gathercli.spec.dtypes import FLOAT64, INT64, DType
@@ -43,22 +43,15 @@ class Token(NamedTuple):
     dtype: DType | None
 
 
-_FEED: Final = option(
-    INPUT,
-    "--feed",
-    metavar="TENSOR",
-    kind=list,
-    help="What a node of a model, named by model.onnx#NODE in place of all inputs, gets at run "
-    "time: a tensor, or INPUT=TENSOR.",
-    rare=True,
-)
-
-
 class TypeOptions(Options):
     """The types of untyped inputs, an option each, and what nodes and tensors of models need."""
 
     external_data: bool = EXTERNAL_DATA
-    feed: list[str] | None = _FEED if given_names("words") else None
+    feed: list[str] | None = (
+        option(INPUT, "--feed", metavar="TENSOR", kind=list, rare=True)
+        if given_names("words")
+        else None
+    )
 
     @classmethod
     def of(cls, command: str) -> type[Options]:

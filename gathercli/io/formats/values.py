@@ -177,15 +177,16 @@ def _check_mixture(flat: list[Any], where: Place) -> None:
         elif kind in (bool, str):
             sort = "booleans" if kind is bool else "strings"
         else:
-            sort = ""
+            place, text = where(at), value_text(v)
+            what = f"the value at `{place}` is {text}"
+            expected = "a number, a boolean, a string or a list"
+            raise InputError(what, rule="json", where=place, value=text, expected=expected)
         first = first or sort
-        if not sort or sort != first:
-            what, text = f"the value at `{where(at)}` is {value_text(v)}", value_text(v)
-            rule, expected = "json", "a number, a boolean, a string or a list"
-            if sort:
-                rule, what = "dtype", f"{what}, among {first}"
-                expected = "one sort of values, booleans or numbers or strings"
-            raise InputError(what, rule=rule, where=where(at), value=text, expected=expected)
+        if sort != first:
+            place, text = where(at), value_text(v)
+            what = f"the value at `{place}` is {text}, among {first}"
+            expected = "one sort of values, booleans or numbers or strings"
+            raise InputError(what, rule="dtype", where=place, value=text, expected=expected)
 
 
 def _check_strings(flat: list[str], max_bytes: int) -> None:
