@@ -21,8 +21,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from gathercli.compute import check
-from gathercli.compute.adapt import adapted, conform
-from gathercli.compute.bound import BoundCall
+from gathercli.compute.bound import BoundCall, adapted, conform
 from gathercli.compute.check import BLOCK_INDICES, as_written, follow_beams, name_as_written, scan
 from gathercli.compute.indices import IndexPolicy
 from gathercli.compute.storage import AnyArray, row_major

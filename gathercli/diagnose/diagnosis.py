@@ -27,7 +27,7 @@ from gathercli.report.versions import hanging
 from gathercli.spec.call import Call, Operand
 from gathercli.spec.op import Adaptation, Negative, OutOfRange
 from gathercli.spec.shapes import cell, coordinates, product
-from gathercli.text import clean, counted, grouped
+from gathercli.text import clean, counted, grouped, table_beside
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -243,12 +243,13 @@ def _known(h: Hypothesis, candidates: Candidates) -> tuple[str, ...]:
     """Return who is known to do all departures of a hypothesis; nobody if one has none."""
     dtype, rows = next(iter(candidates.tensors.values())).dtype, every_row(candidates.row.family)
 
-    def names(table: str, condition: Callable[[FrameworkRow, Adaptation], bool]) -> list[str]:
+    def names(
+        table: str, condition: Callable[[FrameworkRow, Adaptation], bool] = lambda *_: False
+    ) -> list[str]:
         doing = [row.name for row in rows if condition(row, row.op.adapts or Adaptation())]
         is_said = partial(_is_said, table, getattr(h, table).name, candidates)
-        return doing + [
-            fact["who"] for each in every_framework() for fact in each.known if is_said(fact)
-        ]
+        facts = [*_FACTS, *(fact for each in every_framework() for fact in each.known)]
+        return doing + [fact["who"] for fact in facts if is_said(fact)]
 
     cuts = names("conversion", lambda _, how: how.index_bits == h.conversion.bits)
     treats = names(
@@ -258,15 +259,15 @@ def _known(h: Hypothesis, candidates: Candidates) -> tuple[str, ...]:
         "reading", lambda _, how: dtype in how.narrow and how.narrow[dtype].name == h.reading.narrow
     )
     by_row = (
-        (h.frame, _callers(h, candidates)),
-        (h.layout, ()),
-        (h.order, ()),
+        (h.frame, [*_callers(h, candidates), *names("frame")]),
+        (h.layout, names("layout")),
+        (h.order, names("order")),
         (h.conversion, cuts),
         (h.treatment, treats),
         (h.reading, narrows),
-        (h.placement, names("placement", lambda *_: False)),
+        (h.placement, names("placement")),
     )
-    first, *others = [names for row, names in by_row if row.name] or [()]
+    first, *others = [names for row, names in by_row if row.name] or [[]]
     return tuple(name for name in dict.fromkeys(first) if all(name in each for each in others))
 
 
@@ -275,7 +276,7 @@ def _is_said(table: str, name: str, candidates: Candidates, fact: Mapping[str, A
     row, (data, indices, *_) = candidates.row, candidates.tensors.values()
     is_short = len(data.shape) == 1 and max(product(data.shape), product(indices.shape)) <= SHORT
     return (
-        fact.get(table) == re.sub(r"\d+$", "n", name)
+        fact.get(table) in (name, re.sub(r"\d+", "n", name))
         and f"{row.framework}.{row.name}"
         in fact.get("operators", f"{row.framework}.{row.name}").split()
         and data.dtype.name in fact.get("data", data.dtype.name).split()
@@ -284,6 +285,7 @@ def _is_said(table: str, name: str, candidates: Candidates, fact: Mapping[str, A
     )
 
 
+_FACTS: Final = table_beside(__name__)["known"]  # who makes a mistake, of those without a file
 SHORT: Final = 64  # the most elements of a list that a fact calls short
 
 

@@ -9,15 +9,15 @@ places.
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from gathercli.spec.op import FROM_THE_END, Negative, OutOfRange
+from gathercli.spec.op import Negative, OutOfRange
 from gathercli.text import table_beside
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from gathercli.compute.storage import AnyArray
     from gathercli.spec.call import Call
@@ -64,7 +64,7 @@ class Treatment(NamedTuple):
     name: str
     function: Outcomes
     # of negative indices and of others outside, as a row states them
-    fates: tuple[str, str] | None = None
+    fates: tuple[str, ...] | None = None
     fill: str = "zero"  # the value of a cell that is filled, a key of `FILLS`
     other: int | None = None  # as for `IndexConversion`
     rare: bool = False  # as for `IndexConversion`
@@ -74,7 +74,7 @@ class Treatment(NamedTuple):
     sentence: str = ""  # what became of the indices
 
 
-_WORDS: Final = table_beside(__name__)  # the sentences of hypotheses, by name
+_TABLE: Final = table_beside(__name__)
 
 
 def exact(k: AnyArray, s: int) -> AnyArray:
@@ -194,7 +194,7 @@ IN_THEIR_PLACES: Final = IndexOrder("", lambda rows: rows)
 
 def orders(shape: tuple[int, ...], *, tuples: bool) -> Iterator[IndexOrder]:
     """Yield the orders of indices of a shape, with a last dimension for the numbers of tuples."""
-    words, lead = _WORDS["orders"], range(len(shape) - 1)
+    words, lead = _TABLE["orders"], range(len(shape) - 1)
     moves: dict[str, Callable[[AnyArray], AnyArray]] = {
         "in Fortran order": _fortran,
         "of the place before": _late,
@@ -233,44 +233,39 @@ def orders(shape: tuple[int, ...], *, tuples: bool) -> Iterator[IndexOrder]:
 
 
 AS_THEY_ARE: Final = IndexConversion("", _same)
+# A function for each row of `conversions` in the table.
+_CONVERSIONS: Final[dict[str, Conversion]] = {
+    "cut to 32 bits": _cut("i4"),
+    "cut to 16 bits": _cut("i2"),
+    "cut to 8 bits": _cut("i1"),
+    "one too large": _moved(1),
+    "one too small": _moved(-1),
+    "negative ones moved by another axis": _negative_moved,
+    "moved by another axis": lambda k, s, other: exact(k, s) + other,
+    "moved back by another axis": lambda k, s, other: exact(k, s) - other,
+    "rounded to float32": _rounded("f4"),
+    "rounded to float16": _rounded("f2"),
+    "rounded to bfloat16": _rounded_to_bfloat16,
+    "made positive": lambda k, s, _: np.abs(exact(k, s)),
+    "saturated to 8 bits": lambda k, s, _: np.clip(exact(k, s), -128, 127),
+    "masked": lambda k, s, _: exact(k, s) & (s - 1),
+    "masked to fewer bits": lambda k, s, _: exact(k, s) & (_power(s + 1) // 2 - 1),
+    "masked to enough bits": lambda k, s, _: exact(k, s) & (_power(s) - 1),
+    "halved": lambda k, s, _: exact(k, s) // 2,
+    "doubled": lambda k, s, _: exact(k, s) * 2,
+    "from the end": lambda k, s, _: s - 1 - exact(k, s),
+    "negative ones inverted": lambda k, s, _: np.where(exact(k, s) < 0, ~exact(k, s), k),
+    "negative ones moved by one less": lambda k, s, _: np.where(
+        exact(k, s) < 0, exact(k, s) + s - 1, k
+    ),
+    "bytes swapped": lambda k, *_: k.byteswap(),
+    "cut to 32 unsigned bits": _cut("u4"),
+    "cut to 16 unsigned bits": _cut("u2"),
+    "cut to 8 unsigned bits": _cut("u1"),
+}
 CONVERSIONS: Final = tuple(
-    each._replace(**_WORDS["conversions"][each.name], rare=each.name in _WORDS["rare"])
-    for each in (
-        IndexConversion("cut to 32 bits", _cut("i4"), bits=32),
-        IndexConversion("cut to 16 bits", _cut("i2"), bits=16),
-        IndexConversion("cut to 8 bits", _cut("i1"), bits=8),
-        IndexConversion("one too large", _moved(1)),
-        IndexConversion("one too small", _moved(-1)),
-        IndexConversion("negative ones moved by another axis", _negative_moved, other=-1),
-        IndexConversion("moved by another axis", lambda k, s, other: exact(k, s) + other, other=-1),
-        IndexConversion(
-            "moved back by another axis", lambda k, s, other: exact(k, s) - other, other=-1
-        ),
-        IndexConversion("rounded to float32", _rounded("f4")),
-        IndexConversion("rounded to float16", _rounded("f2")),
-        IndexConversion("rounded to bfloat16", _rounded_to_bfloat16),
-        IndexConversion("made positive", lambda k, s, _: np.abs(exact(k, s))),
-        IndexConversion("saturated to 8 bits", lambda k, s, _: np.clip(exact(k, s), -128, 127)),
-        IndexConversion("masked", lambda k, s, _: exact(k, s) & (s - 1)),
-        IndexConversion(
-            "masked to fewer bits", lambda k, s, _: exact(k, s) & (_power(s + 1) // 2 - 1)
-        ),
-        IndexConversion("masked to enough bits", lambda k, s, _: exact(k, s) & (_power(s) - 1)),
-        IndexConversion("halved", lambda k, s, _: exact(k, s) // 2),
-        IndexConversion("doubled", lambda k, s, _: exact(k, s) * 2),
-        IndexConversion("from the end", lambda k, s, _: s - 1 - exact(k, s)),
-        IndexConversion(
-            "negative ones inverted", lambda k, s, _: np.where(exact(k, s) < 0, ~exact(k, s), k)
-        ),
-        IndexConversion(
-            "negative ones moved by one less",
-            lambda k, s, _: np.where(exact(k, s) < 0, exact(k, s) + s - 1, k),
-        ),
-        IndexConversion("bytes swapped", lambda k, *_: k.byteswap()),
-        IndexConversion("cut to 32 unsigned bits", _cut("u4")),
-        IndexConversion("cut to 16 unsigned bits", _cut("u2")),
-        IndexConversion("cut to 8 unsigned bits", _cut("u1")),
-    )
+    IndexConversion(name, _CONVERSIONS[name], **fields)
+    for name, fields in _TABLE["conversions"].items()
 )
 
 
@@ -355,13 +350,14 @@ def _row_of(function: Callable[[int], int]) -> Outcomes:
     return treat
 
 
-_first_for_outside, _last_for_outside = _row_of(lambda _: 0), _row_of(lambda s: s - 1)
-
-
 def _bounded_by_another(k: AnyArray, s: int, other: int) -> Outcome:
     """Fill outside the range of another axis."""
     _, fates = _filled(k, other, other)
     return exact(k, s), fates
+
+
+def _after_moving(treat: Outcomes, k: AnyArray, s: int, other: int) -> Outcome:
+    return treat(_negative_moved(k, s, other), s, other)
 
 
 def _modulo_another(k: AnyArray, s: int, other: int) -> Outcome:
@@ -369,94 +365,54 @@ def _modulo_another(k: AnyArray, s: int, other: int) -> Outcome:
     return _unchecked(exact(k, max(1, other)) % max(1, other), s, 0)
 
 
-_TREATMENT_WORDS: Final = _WORDS["treatments"]
-# The fills of which nobody is known, besides NaN, with their names.
-_FILLS: Final = {
-    "low": "the least value",
-    "high": "the greatest value",
-    "infinity": "infinity",
-    "minus infinity": "minus infinity",
-    "minus one": "-1",
+# The functions that the rows of `treatments` in the table name.
+_TREATMENTS: Final[dict[str, Outcomes]] = {
+    "filled": _filled,
+    "filled after wrapping": _after_wrapping(_filled),
+    "modulo": _modulo,
+    "clamped": _clamped,
+    "unchecked": _unchecked,
+    "remainder": lambda k, s, _: _filled(np.fmod(exact(k, s), max(1, s)), s, 0),
+    "absolute remainder": lambda k, s, _: _filled(np.abs(np.fmod(exact(k, s), max(1, s))), s, 0),
+    "padded": _padded,
+    "padded with 0": partial(_padded, padding=0),
+    "last outside": lambda k, s, _: _filled(k, s - 1, 0),
+    "first": _row_of(lambda _: 0),
+    "last": _row_of(lambda s: s - 1),
+    "clamped above": _clamped_above,
+    "clamped below": _clamped_below,
+    "modulo another": _modulo_another,
+    "bounded by another": _bounded_by_another,
+    "clamped to another": _other_clamped,
 }
 
-_ZERO, _CLAMPED = OutOfRange.ZERO.done, OutOfRange.CLAMP.done
-_UNDEFINED = OutOfRange.UNDEFINED.done
 
-TREATMENTS: Final = tuple(
-    each._replace(**_TREATMENT_WORDS.get(each.name, {}), rare=each.name in _WORDS["rare"])
-    for each in (
-        Treatment("wrapped once", _after_wrapping(_filled), (FROM_THE_END, _ZERO)),
-        Treatment("zero-filled", _filled, (_ZERO, _ZERO)),
-        Treatment("modulo", _modulo, (FROM_THE_END, OutOfRange.WRAP.done)),
-        Treatment("clamped", _clamped, (_CLAMPED, _CLAMPED)),
-        Treatment("clamped after wrapping", _after_wrapping(_clamped), (FROM_THE_END, _CLAMPED)),
-        Treatment(
-            "filled with NaN after wrapping",
-            _after_wrapping(_filled),
-            (FROM_THE_END, OutOfRange.EXTREME.done),
-            fill="nan",
-        ),
-        Treatment("filled with NaN", _filled, fill="nan"),
-        *(
-            Treatment(
-                f"filled with {name}{after}",
-                function,
-                fill=fill,
-                sentence=_TREATMENT_WORDS[f"filled with NaN{after}"]["sentence"],
-            )
-            for fill, name in _FILLS.items()
-            for after, function in ((" after wrapping", _after_wrapping(_filled)), ("", _filled))
-        ),
-        Treatment(
-            "no bounds check after wrapping",
-            _after_wrapping(_unchecked),
-            (FROM_THE_END, _UNDEFINED),
-        ),
-        Treatment("no bounds check", _unchecked, (_UNDEFINED, _UNDEFINED)),
-        Treatment("stale after wrapping", _after_wrapping(_filled), keeps=True),
-        Treatment("stale", _filled, keeps=True),
-        Treatment("remainder", lambda k, s, _: _filled(np.fmod(exact(k, s), max(1, s)), s, 0)),
-        Treatment(
-            "absolute remainder",
-            lambda k, s, _: _filled(np.abs(np.fmod(exact(k, s), max(1, s))), s, 0),
-        ),
-        Treatment("padding", _padded),
-        Treatment("0 as padding", partial(_padded, padding=0)),
-        Treatment("last as outside", lambda k, s, _: _filled(_wrapped(k, s), s - 1, 0)),
-        Treatment("first for those outside", _first_for_outside),
-        Treatment("first for those outside after wrapping", _after_wrapping(_first_for_outside)),
-        Treatment("last for those outside", _last_for_outside),
-        Treatment("last for those outside after wrapping", _after_wrapping(_last_for_outside)),
-        Treatment("no bounds check, zeros beyond", _unchecked, outside=FILLED),
-        Treatment(
-            "no bounds check after wrapping, zeros beyond",
-            _after_wrapping(_unchecked),
-            outside=FILLED,
-        ),
-        Treatment("only the first wrapped", _after_wrapping(_filled), rest=_filled),
-        Treatment("only the first wrapped, clamped", _after_wrapping(_clamped), rest=_clamped),
-        Treatment(
-            "only the first wrapped, unchecked", _after_wrapping(_unchecked), rest=_unchecked
-        ),
-        Treatment("only the last wrapped", _filled, rest=_after_wrapping(_filled)),
-        Treatment("only the first checked", _after_wrapping(_filled), rest=_unchecked),
-        Treatment("clamped above", _clamped_above),
-        Treatment("clamped above after wrapping", _after_wrapping(_clamped_above)),
-        Treatment("clamped below", _clamped_below),
-        Treatment("clamped below after wrapping", _after_wrapping(_clamped_below)),
-        Treatment("modulo another axis", _modulo_another, other=-1),
-        Treatment("bounded by another axis", _bounded_by_another, other=-1),
-        Treatment(
-            "bounded by another axis after wrapping", _after_wrapping(_bounded_by_another), other=-1
-        ),
-        Treatment("clamped to another axis", _other_clamped, other=-1),
-        Treatment(
-            "clamped to another axis after wrapping",
-            lambda k, s, other: _other_clamped(_negative_moved(k, s, other), s, other),
-            other=-1,
-        ),
-    )
-)
+def _treatment(
+    name: str,
+    function: str,
+    *,
+    wraps: bool = False,
+    moves: bool = False,
+    zeros: bool = False,
+    rest: str = "",
+    fates: Sequence[str] = (),
+    **fields: Any,
+) -> Treatment:
+    """Return a row of the table.
+
+    If it `wraps`, s is added to negative indices first; if it `moves`, the size of another axis;
+    with `zeros` these are outside of `data`.
+    """
+    treat = _TREATMENTS[function]
+    if wraps:
+        treat = _after_wrapping(treat)
+    if moves:
+        treat = partial(_after_moving, _TREATMENTS[function])
+    fields |= {"rest": _TREATMENTS.get(rest), "outside": FILLED if zeros else FOREIGN}
+    return Treatment(name, treat, tuple(fates) or None, **fields)
+
+
+TREATMENTS: Final = tuple(_treatment(name, **row) for name, row in _TABLE["treatments"].items())
 
 
 def specified(call: Call) -> Treatment:
