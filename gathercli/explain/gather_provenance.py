@@ -110,7 +110,7 @@ class GatherProvenance(Provenance[Trace]):
             self.index_shape[i] if i is not None else self.view[d or 0] for d, i in self.dim_map
         )
         filling = fill_bytes(call, self.data.dtype)[: self.data.array.itemsize]
-        self._fill = (
+        self.fill = (
             np.frombuffer(filling, self.data.array.dtype.newbyteorder("<"))[0]
             if any(filling)
             else np.zeros((), self.data.array.dtype)
@@ -261,10 +261,10 @@ class GatherProvenance(Provenance[Trace]):
         if array.size:
             from_data = coordinates(np.maximum(sources, 0), self.data.shape)
             elements = elements_at(array, from_data)
-            elements[sources < 0] = self._fill
+            elements[sources < 0] = self.fill
         else:
             from_data = tuple(np.zeros_like(cells) for _ in self.data.shape)
-            elements = np.full(cells.shape, self._fill, array.dtype)
+            elements = np.full(cells.shape, self.fill, array.dtype)
         out = coordinates(cells, self.shape)
         return Block(out, tuple(at), from_data, k, positions, Tensor(self.data.dtype, elements))
 

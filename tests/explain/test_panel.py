@@ -12,8 +12,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gathercli import explain
+from gathercli.explain.drawing import page
 from gathercli.explain.drawing.explanation import scene_of
-from gathercli.explain.drawing.page import page_content
 from gathercli.explain.explained_call import view_of
 from gathercli.explain.panel import Look
 from gathercli.explain.terminal.layout import text_of
@@ -183,7 +183,9 @@ def test_a_page_reads_what_it_names(call: Call) -> None:
     explanation, look = call.explained(), Look(100)
     scene = scene_of(explanation, look)
 
-    content = page_content(explanation, look, scene)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(page, "MOST_CHANGED_ELEMENTS", -1)
+        content = page.page_content(explanation, look, scene)
 
     texts = {cell.id: cell.text for cell in scene.cells}
     named = [name + "-" for name in content["tensors"]]

@@ -1,7 +1,8 @@
 """Write a drawing as an interactive page, or as the output of a notebook.
 
-`page.js` lights the cells of the drawing and says why; all that it says is in the content of
-`page_content`. Without it the drawing still shows. The page asks nothing of a network.
+Four scripts answer the call anew when it is changed, light the cells of the drawing, and say why;
+what they start from is in the content of `page_content`. Without them the drawing still shows. The
+page asks nothing of a network.
 """
 
 from __future__ import annotations
@@ -11,125 +12,95 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import Any, Final
 
 import numpy as np
 
 from gathercli import ops
-from gathercli.compute import check
-from gathercli.compute.verdicts import fate
-from gathercli.errors import OperatorError
+from gathercli.compute.tensor import Tensor
 from gathercli.explain.drawing.scene import Scene, cell_id
-from gathercli.explain.drawing.svg import DARK, LIGHT, MONO, SANS, html, safe, svg
+from gathercli.explain.drawing.svg import (
+    COLORS,
+    DARK,
+    LIGHT,
+    MONO,
+    SANS,
+    html,
+    safe,
+    style_sheet,
+    svg,
+)
 from gathercli.explain.explained_call import view_of
-from gathercli.explain.panel import NO_TARGETS, OUT, Line, Look
-from gathercli.explain.provenance import Fate, Provenance
+from gathercli.explain.panel import OUT, Line, Look, letter_of, writer
+from gathercli.explain.provenance import Provenance
+from gathercli.io.formats.encode import json_texts
 from gathercli.spec.call import Call
-from gathercli.spec.op import FROM_THE_END, IndexedAxis, Op, OutOfRange
-from gathercli.spec.shapes import flat_positions
+from gathercli.spec.op import Op
+from gathercli.spec.shapes import flat_positions, product
 from gathercli.text import grouped
 
-MOST_TABLE_AXIS: Final = 64  # the largest axis of which every index value is in the table
-_TABLE_EDGE: Final = 2  # the values on each side of -s, 0 and s-1 for a larger axis
+# The most elements of the inputs and the output of a call that a page answers anew.
+MOST_CHANGED_ELEMENTS: Final = 5000
 
 _PAGE_FOLDER: Final = os.path.dirname(__file__)
 _BODY_STYLE: Final = (
-    "html{scroll-padding-bottom:15em}"  # the height of the trace, which would cover a cell
     "body{margin:0;padding:8px;background:var(--page)}"
+    ".page>body>main>[data-gathercli]{overflow-x:auto}"  # without the script
     "h1{position:absolute;width:1px;height:1px;margin:0;overflow:hidden;clip-path:inset(50%)}"
 )
 
 
-def index_fates(
-    provenance: Provenance[Any], drawn: Collection[Sequence[int]]
-) -> list[dict[str, Any]]:
-    """Return the fates of index values, with those drawn, on each axis that indices count along.
+def call_content(provenance: Provenance[Any], look: Look, *, whole: bool) -> dict[str, Any]:
+    """Return a call and the rows of its versions, for `answer.js`; with `whole` also its values.
 
-    ``input`` is the name of the input of the index values; ``axis`` the dimension of the first
-    input, counted from the front; ``component`` that of the tuples that counts along it, None if
-    every index does; ``values`` are index values from -s-2 to s+1, and those drawn, ascending;
-    ``versions`` has the spans of index values, ascending, for each version, as `_span` returns
-    them. Numbers that have no limit are texts, which stay exact.
+    ``rules`` are those of the operator, in their order; a row has the fields of `Op`, and
+    ``takes``, whether it takes the element type of each input. ``texts`` are elements as a picture
+    has them, ``words`` as a command takes them, if these differ.
     """
-    call = provenance.call
-    rank = len(call.data.shape.sizes or ())
-    return [
-        {
-            "input": along.input,
-            "axis": along.axis % rank,
-            "size": str(along.size),
-            "component": along.component,
-            "values": _texts(
-                sorted({*_tabled_values(along.size), *(numbers[n] for numbers in drawn)})
-            ),
-            "versions": {op.full_name: _spans(op, call, n) for op in call.family.ROWS},
-        }
-        for n, along in enumerate(_axes(call))
-    ]
-
-
-def _axes(call: Call) -> list[IndexedAxis]:
-    return [along for axes in call.indexed.values() for along in axes]
-
-
-def _tabled_values(size: int) -> Iterable[int]:
-    """Return every value from -s-2 to s+1, or those at the ends and around 0."""
-    if size <= MOST_TABLE_AXIS:
-        return range(-size - 2, size + 2)
-    middles = (-size, 0, size - 1)
-    return [middle + step for middle in middles for step in range(-_TABLE_EDGE, _TABLE_EDGE + 1)]
-
-
-def _spans(op: Op, chosen: Call, n: int) -> list[dict[str, str | None]]:
-    """Return what a version makes of every index value on axis n in the call of another."""
-    try:
-        call = ops.bind(
-            op,
-            *chosen.inputs.values(),
-            negative=chosen.negative.value,
-            out_of_range=chosen.out_of_range.value,
-            **chosen.attrs,
-        )
-    except OperatorError as error:
-        return [_span(None, "is", "", f"refuses the call: {error.rule}")]
-    along = _axes(call)[n]
-    ends = sorted({-along.size - 1, -1, along.size - 1})
-    return [
-        *(_span(last, *_fate(call, along, last)) for last in ends),
-        _span(None, *_fate(call, along, along.size)),
-    ]
-
-
-def _span(last: int | None, rule: str, value: int | str, why: str) -> dict[str, str | None]:
-    """Return what becomes of index values k from the span before up to `last`, None for no limit.
-
-    The rule is ``plus`` for the position k + value, ``modulo`` for k modulo value, and ``is`` for
-    the position, or a word, that is the value: ``none``, ``refused``, or nothing.
-    """
+    call, inputs = provenance.call, list[dict[str, Any]]()
+    for name, operand in call.inputs.items():
+        tensor, dtype = getattr(provenance, name), operand.dtype
+        inputs.append({"name": name, "dtype": dtype and dtype.short, "shape": tensor.shape})
+        if whole:
+            inputs[-1] |= _values(tensor, look)
+    data = getattr(provenance, next(iter(call.inputs)))
+    filled = Tensor(data.dtype, np.full(1, getattr(provenance, "fill", 0), data.array.dtype))
     return {
-        "last": None if last is None else str(last),
-        "rule": rule,
-        "value": str(value),
-        "why": why,  # nothing if the version refuses
+        "family": call.family.COMMAND,
+        "version": call.op.full_name,
+        "attrs": {"axis": call.axis_number, "batch_dims": call.attrs.get("batch_dims")},
+        **{name: getattr(call, name).value for name in ("negative", "out_of_range")},
+        "fill": _values(filled, look)["texts"][0],
+        "inputs": inputs,
+        "rules": [ops.rule_name(rule) for rule in call.family.RULES],
+        "rows": [_row(op, call) for op in dict.fromkeys((*call.family.ROWS, call.op))],
     }
 
 
-def _fate(call: Call, along: IndexedAxis, k: int) -> tuple[str, int | str, str]:
-    """Return the rule of the span of k, its value, and why."""
-    how = fate(call, along)(k)
-    position = int(check.positions(call, along, np.array([k], np.int64))[0])
-    if k == position >= 0:
-        return "plus", 0, "a position"
-    if position < 0:
-        fills = how == Fate.FILLED.value
-        return "is", NO_TARGETS[Fate.FILLED if fills else Fate.REFUSED], how * fills
-    if how == FROM_THE_END:
-        return "plus", along.size, how
-    if call.outside is OutOfRange.WRAP:
-        return "modulo", along.size, how
-    return "is", position, how
+def _row(op: Op, call: Call) -> dict[str, Any]:
+    """Return a row for JSON."""
+    fields = {name: getattr(field, "name", field) for name, field in op._asdict().items()}
+    dtypes = [each.dtype for each in call.inputs.values()]
+    takes = (dtype in each.dtypes for dtype, each in zip(dtypes, op.inputs, strict=True))
+    return fields | {
+        "full_name": op.full_name,
+        "id": op.id,
+        "inputs": [each.name for each in op.inputs],
+        "attrs": {each.name: each.default for each in op.attrs},
+        "takes": [taken and (not op.one_type or len({*dtypes}) == 1) for taken in takes],
+        "adapts": op.adapts and {**op.adapts._asdict(), "narrow": None},
+    }
+
+
+def _values(tensor: Tensor, look: Look) -> dict[str, list[str]]:
+    """Return the elements of a tensor as texts."""
+    flat = Tensor(tensor.dtype, tensor.array.reshape(-1))
+    write, words = writer(flat, look), json_texts(flat)
+    texts = [write(value) for value in flat.values().tolist()]
+    return {"texts": texts} if texts == words else {"texts": texts, "words": words}
 
 
 class TextTable:
@@ -153,16 +124,38 @@ class TextTable:
 
 
 def page_content(provenance: Provenance[Any], look: Look, scene: Scene) -> dict[str, Any]:
-    """Return what a page says of the cells of a drawing, for JSON.
+    """Return what a page says of a drawing, for JSON.
 
-    ``tensors``, ``templates``, ``lines`` and ``cells``, row-major, are as above; ``start`` is the
-    id of the traced cell; ``total`` the number of cells of the output if not all are drawn;
-    ``indices`` has the numbers of each index by id, as texts; ``fates`` is what `index_fates`
-    returns.
+    ``call`` is what `call_content` returns, with its values if all of it is drawn; ``start`` the id
+    of the traced cell. Else there are ``total``, the number of cells of the output, and, as above,
+    ``templates``, ``lines`` and ``cells``, row-major; ``indices`` has the numbers of each index by
+    id, as texts.
     """
+    drawn = {cell.at: "traced" in cell.kinds for cell in scene.cells if cell.tensor == OUT}
+    start = next((cell_id(OUT, at) for at, is_traced in drawn.items() if is_traced), None)
+    whole = _is_whole(provenance, scene)
+    call = call_content(provenance, look, whole=whole)
+    content = {"start": start, "call": call, "letters": letter_of(0), "colors": COLORS}
+    return content if whole else content | _traces(provenance, look, list(drawn))
+
+
+def _is_whole(provenance: Provenance[Any], scene: Scene) -> bool:
+    """Tell whether a drawing has every cell of a call, which are few."""
+    call, counts = provenance.call, Counter(cell.tensor for cell in scene.cells)
+    shapes = {name: getattr(provenance, name).shape for name in call.inputs}
+    sizes = {name: product(shape) for name, shape in shapes.items()} | {OUT: provenance.size}
+    if sum(sizes.values()) > MOST_CHANGED_ELEMENTS:
+        return False
+    if call.op.tuples:
+        sizes["indices"] = product(shapes["indices"][:-1])
+    return all(counts[name] == size for name, size in sizes.items() if name in counts or size > 1)
+
+
+def _traces(
+    provenance: Provenance[Any], look: Look, drawn: Sequence[tuple[int, ...]]
+) -> dict[str, Any]:
     view, texts = view_of(provenance), TextTable()
     tensors = (OUT, *provenance.call.inputs)
-    drawn = {cell.at: "traced" in cell.kinds for cell in scene.cells if cell.tensor == OUT}
     flat = sorted(flat_positions(at, provenance.shape, none=False) for at in drawn)
     cells: list[str] = []
     indices: dict[str, tuple[int, ...]] = {}
@@ -174,15 +167,12 @@ def page_content(provenance: Provenance[Any], look: Look, scene: Scene) -> dict[
         lines = texts.numbers(view.trace_steps(trace, look))
         cells.append(" ".join([*(_id(tensors, end) for end in ends), lines]))
     return {
-        "version": provenance.call.op.full_name,
-        "total": None if len(cells) == provenance.size else grouped(provenance.size),
+        "total": grouped(provenance.size),
         "tensors": tensors,
         "templates": list(texts.templates),
         "lines": list(texts.lines),
         "cells": cells,
-        "start": next((cell_id(OUT, at) for at, is_traced in drawn.items() if is_traced), None),
-        "indices": {name: _texts(numbers) for name, numbers in indices.items()},
-        "fates": index_fates(provenance, indices.values()),
+        "indices": {name: [str(n) for n in numbers] for name, numbers in indices.items()},
     }
 
 
@@ -194,53 +184,81 @@ def _id(tensors: Sequence[str], cell: tuple[str, Sequence[int]] | None) -> str:
     return cell_id(str(tensors.index(tensor)), at)
 
 
-def _texts(numbers: Iterable[int]) -> list[str]:
-    return [str(number) for number in numbers]
-
-
-def page(provenance: Provenance[Any], look: Look, scene: Scene, title: str) -> str:
-    """Write a drawing as an interactive page with a title."""
-    digest = hashlib.sha256(_shipped("page.js").encode()).digest()
+def page(
+    provenance: Provenance[Any],
+    look: Look,
+    scene: Scene,
+    title: str,
+    *,
+    before: str = "",
+    after: str = "",
+) -> str:
+    """Write a drawing as an interactive page with a title, between further elements."""
+    digest = hashlib.sha256(page_script().encode()).digest()
     policy = (
         f"script-src 'sha256-{base64.b64encode(digest).decode()}'; style-src 'unsafe-inline'; "
         "base-uri 'none'; form-action 'none'"
     )
-    body = f"<main>\n<h1>{safe(title)}</h1>\n{_host(svg(scene), provenance, look, scene)}</main>\n"
-    style = f"{_colors('.page')}{_BODY_STYLE}"
-    return html(title, policy, style, body, ' class="page"')
+    host = interactive(provenance, look, scene, f"<script>{page_script()}</script>")
+    body = f"<main>\n<h1>{safe(title)}</h1>\n{before}{host}{after}</main>\n"
+    dark = "@media(prefers-color-scheme:dark){.page{%s}}"
+    return html(title, policy, _colors(".page", dark) + _BODY_STYLE, body, ' class="page"')
+
+
+def interactive(provenance: Provenance[Any], look: Look, scene: Scene, script: str) -> str:
+    """Write the interactive element of a page, whose script may be a file with `page_script`.
+
+    The ids of the drawing begin with a digest, so that those of several do not meet.
+    """
+    drawing = svg(scene)
+    prefix = f"g{hashlib.sha256(drawing.encode()).hexdigest()[:8]}"
+    drawing = drawing.replace(' id="', f' id="{prefix}-')
+    content = page_content(provenance, look, scene)
+    style = _colors(":host", "@media(prefers-color-scheme:dark){:host{%s}}")
+    return _host(drawing, content, style, script)
 
 
 def notebook_output(provenance: Provenance[Any], look: Look, scene: Scene) -> str:
     """Write a drawing as HTML for a notebook, which may hold several and may drop scripts.
 
-    The drawing is an image, as notebooks that are not trusted drop SVG elements.
+    The drawing is an image for light pages, with words, as notebooks that are not trusted drop SVG
+    elements and scripts; a script takes its colours from the notebook.
     """
-    encoded = base64.b64encode(svg(scene).encode()).decode()
+    encoded = base64.b64encode(svg(scene, dark=False).encode()).decode()
     image = f'<img alt="{safe(scene.title)}" src="data:image/svg+xml;base64,{encoded}">\n'
-    return _host(image, provenance, look, scene)
+    words = f"<p>{safe(scene.description)}</p>\n"
+    styles = {"light": style_sheet(dark=False), "dark": style_sheet(dark=True)}
+    content = page_content(provenance, look, scene) | {"styles": styles}
+    style = _colors(":host", ":host([data-theme=dark]){%s}")
+    return _host(image + words, content, style, f"<script>{page_script()}</script>")
 
 
-def _host(drawing: str, provenance: Provenance[Any], look: Look, scene: Scene) -> str:
+def _host(drawing: str, content: dict[str, Any], style: str, script: str) -> str:
     """Write the element that holds a drawing and all that makes it interactive."""
-    content = json.dumps(page_content(provenance, look, scene), separators=(",", ":"))
-    for mark in "<>&":
-        content = content.replace(mark, f"\\u{ord(mark):04x}")
-    style = f"{_colors(':host')}\n{_shipped('page.css')}"
+    text = json.dumps(content, separators=(",", ":"), ensure_ascii=False)
+    for mark in "<>&\u2028\u2029":
+        text = text.replace(mark, f"\\u{ord(mark):04x}")
     # JupyterLab has shortcuts for letters and arrows; the attribute is its way to leave them out.
     return (
         f'<div data-gathercli="page" data-lm-suppress-shortcuts="true">\n{drawing}'
-        f"<template><style>{style}</style></template>\n"
-        f'<script type="application/json">{content}</script>\n'
-        f"<script>{_shipped('page.js')}</script>\n</div>\n"
+        f"<template><style>{style}\n{_shipped('page.css')}</style></template>\n"
+        f'<script type="application/json">{text}</script>\n{script}\n</div>\n'
     )
 
 
-def _colors(selector: str) -> str:
-    """Return the colours and fonts of a page as custom properties, for light and dark."""
-    form = "--page:{page};--ink:{ink};--faint:{faint};--line:{line};--focus:{lines[0]};"
-    light, dark = (f"{selector}{{{form.format(**each._asdict())}}}" for each in (LIGHT, DARK))
-    fonts = f"{selector}{{--mono:{MONO};--sans:{SANS}}}"
-    return f"{fonts}{light}@media(prefers-color-scheme:dark){{{dark}}}"
+def _colors(selector: str, dark: str) -> str:
+    """Return the colours and fonts of a page as custom properties, the dark ones in a rule."""
+    form = "--page:{page};--cell:{cell};--ink:{ink};--faint:{faint};--line:{line};"
+    form += "--focus:{lines[0]};--refused:{refused};"
+    light, night = (form.format(**each._asdict()) for each in (LIGHT, DARK))
+    return f"{selector}{{--mono:{MONO};--sans:{SANS};{light}}}{dark % night}"
+
+
+@cache
+def page_script() -> str:
+    """Return the script of a page: the answer of a call, its words, its picture, and the rest."""
+    names = ("answer.js", "words.js", "picture.js", "page.js")
+    return f'(() => {{\n"use strict";\n{"".join(map(_shipped, names))}}})();\n'
 
 
 @cache

@@ -1,0 +1,518 @@
+// Draw a changed call: read its cells, letters and arrows, and paint them over a layout.
+//
+// A change that keeps all shapes is painted over the layout of the drawing that Python made; another
+// one has a plain layout. Elements, ids and classes are those that svg.py writes.
+
+const SVG = "http://www.w3.org/2000/svg";
+const MOST_ARROWS = 24; // the indices, or cells, up to which all have arrows
+const MOST_BEAM_LETTERS = 3; // beside a cell on several paths
+const CELL = { height: 38, width: 44, gap: 10, lane: 26 };
+const CHANNEL = 104; // the space between tensors
+const MARGIN = 28;
+const EM = 9.04; // the width of a character of 15 px
+
+function drawn(name, attributes, ...children) {
+  const node = document.createElementNS(SVG, name);
+  for (const [key, value] of Object.entries(attributes)) {
+    if (value !== null && value !== undefined) node.setAttribute(key, value);
+  }
+  node.append(...children);
+  return node;
+}
+
+const idOf = (tensor, at) => [tensor, ...at].join("-");
+const flats = (shape) => Array.from({ length: total(shape) }, (_, flat) => flat);
+
+function letterOf(number, first) {
+  let name = "";
+  for (let rest = number + 1; rest; rest = Math.floor((rest - 1) / 26)) {
+    name = String.fromCharCode(first.charCodeAt(0) + ((rest - 1) % 26)) + name;
+  }
+  return name;
+}
+
+/** Read what a picture of an answer shows.
+ *
+ * It has the `grids` in the order in which arrows pass them, each a tensor with its cells, and the
+ * `links` between cells by id, of an index or a beam each. A refused call has no output.
+ */
+function pictureOf({ call: model, letters: first }, answered) {
+  const picture = model.family === "gather-tree" ? beamsOf(model, answered, first) : picksOf(model, answered, first);
+  const { row, attrs, axis, b, D, I } = answered;
+  const turned = (number, from) => (number === from || from === null ? number : `${number} → ${from}`);
+  const words = [row.full_name];
+  if ("axis" in row.attrs) words.push(`axis ${turned(attrs.axis, axis)}`);
+  if ("batch_dims" in row.attrs) words.push(`batch_dims ${turned(attrs.batch_dims, b)}`);
+  const [indices, data] = [model.inputs[1], model.inputs[0]];
+  const isDown = D.length === 1 || (!row.tuples && axis === D.length - (row.elementwise && D.length > 1 ? 2 : 1));
+  return {
+    ...picture,
+    heading: words.join("   "),
+    equation: answered.shape ? equationOf(model, answered) : row.equation,
+    note: answered.shape ? `shape of out: ${row.shape}  =  ${sized(answered.shape)}` : `refused: ${answered.why}`,
+    isDown: isDown && model.family !== "gather-tree",
+    types: { [indices.name]: `${indices.dtype}${sized(I)}`, [data.name]: `${data.dtype}${sized(D)}`,
+      out: answered.shape ? `${data.dtype}${sized(answered.shape)}` : "" },
+  };
+}
+
+const plainCell = (name, shape, text) => (flat) => {
+  const at = coordinatesOf(flat, shape);
+  return { id: idOf(name, at), at, text: text(flat), tail: "", letter: "", kinds: [] };
+};
+
+function gridOf(name, shape, cellOf) {
+  return { name, shape, cells: flats(shape).map(cellOf) };
+}
+
+function picksOf(model, answered, first) {
+  const { row, inputs, D, shape, cells = [], picks } = answered;
+  const [dataName, indexName] = row.inputs;
+  const values = inputs.map((input) => input.values);
+  const indexShape = row.tuples ? answered.I.slice(0, -1) : answered.I;
+  const k = row.tuples ? (answered.I.at(-1) ?? 1) : 1;
+  const numbers = (flat) => numbersText(values[1].slice(flat * k, flat * k + k), row.tuples);
+  const data = gridOf(dataName, D, plainCell(dataName, D, (flat) => values[0][flat]));
+  const indices = gridOf(indexName, indexShape, plainCell(indexName, indexShape, numbers));
+  if (!shape) return { grids: [indices, data], links: [], hasOutside: false };
+  const out = gridOf("out", shape, plainCell("out", shape, (flat) => textOf(model, answered, cells[flat])));
+  const groups = picks.map(() => ({ sources: [], outs: [] }));
+  cells.forEach(({ index, source }, flat) => {
+    if (source >= 0) groups[index].sources.push(source);
+    groups[index].outs.push(flat);
+  });
+  // Indices that pick the same have one letter; what they pick starts with the same element.
+  const units = new Map();
+  const links = [];
+  picks.forEach(({ numbers: own, positions, fate }, n) => {
+    const { sources, outs } = groups[n];
+    const unit = sources.length ? Math.min(...sources) : null;
+    if (unit !== null && !units.has(unit)) units.set(unit, units.size);
+    const color = unit === null ? null : units.get(unit);
+    const letter = color === null ? "" : letterOf(color, first);
+    const target = fate === "copied" ? numbersText(positions, row.tuples) : NOWHERE[fate];
+    const cell = indices.cells[n];
+    const kinds = [fate, ...(own.some((each) => each < 0n) ? ["negative"] : [])];
+    Object.assign(cell, { letter, color, kinds, fate, tail: target === cell.text ? "" : ` → ${target}` });
+    for (const flat of sources) Object.assign(data.cells[flat], { letter, color, isRead: true });
+    for (const flat of outs) Object.assign(out.cells[flat], { letter, color, fate, kinds: [fate] });
+    const ids = (grid, list) => [...new Set(list)].map((flat) => grid.cells[flat].id);
+    const kind = fate === "copied" ? [] : [fate];
+    const [from, to] = [ids(data, sources), ids(out, outs)];
+    const place = fate === "copied" ? from : null;
+    if (!outs.length) return;
+    links.push({ own: cell.id, color, kinds: ["picks", ...kind], from: [cell.id], to: place });
+    if (fate !== "refused") links.push({ own: cell.id, color, kinds: ["lands", ...kind], from: place, to });
+  });
+  for (const cell of data.cells) if (!cell.isRead) cell.kinds.push("unread");
+  const hasOutside = picks.some(({ fate }) => fate !== "copied");
+  return { grids: [indices, data, out], links, hasOutside, count: picks.length };
+}
+
+function beamsOf(model, answered, first) {
+  const { row, inputs, shape, cells } = answered;
+  const grids = [1, 0].map((n) => {
+    const { shape: own, values } = inputs[n];
+    return { ...gridOf(row.inputs[n], own, plainCell(row.inputs[n], own, (flat) => values[flat])), isTree: own.length === 3 };
+  });
+  if (!shape) return { grids, links: [], hasOutside: false };
+  const [parents, steps] = grids;
+  const [T, B, W] = shape;
+  const flat = (t, b, w) => (t * B + b) * W + w;
+  const out = { ...gridOf("out", shape, plainCell("out", shape, (n) => textOf(model, answered, cells[n]))), isTree: true };
+  const users = new Map();
+  const links = [];
+  for (let b = 0; b < B; b++) {
+    for (let w = 0; w < W; w++) {
+      const color = b * W + w;
+      const way = wayOf(answered, b, w);
+      way.forEach(([t, beam], n) => {
+        const at = flat(t, b, beam);
+        users.set(at, [...(users.get(at) ?? []), w]);
+        const own = `out-0-${b}-${w}`;
+        const next = way[n + 1];
+        if (next) {
+          const ends = { from: [parents.cells[at].id], to: [parents.cells[flat(next[0], b, next[1])].id] };
+          links.push({ own, color, kinds: ["picks"], climbs: true, lane: (w + 1) / (W + 1), ...ends });
+        }
+        if (cells[flat(t, b, w)].fate !== "copied") return;
+        links.push({ own, color, kinds: ["lands"], from: [steps.cells[at].id], to: [out.cells[flat(t, b, w)].id] });
+      });
+      for (let t = 0; t < T; t++) {
+        const { fate } = cells[flat(t, b, w)];
+        const tail = { filled: "?", ended: "·", beyond: "·" }[fate] ?? "";
+        const text = fate === "refused" ? { text: "!" } : {};
+        Object.assign(out.cells[flat(t, b, w)], { letter: letterOf(color, first), color, fate, kinds: [fate], tail, ...text });
+      }
+    }
+  }
+  for (const at of flats(shape)) {
+    const [t, b] = coordinatesOf(at, shape);
+    const by = users.get(at) ?? [];
+    const names = by.map((w) => letterOf(b * W + w, first));
+    const letter = by.length > MOST_BEAM_LETTERS ? `${names[0]}+${by.length - 1}` : names.join("");
+    const look = by.length ? { letter } : {};
+    if (by.length === 1) look.color = b * W + by[0];
+    const kinds = by.length > 1 ? ["shared"] : by.length ? [] : ["unread"];
+    Object.assign(steps.cells[at], look, { kinds });
+    if (!t) {
+      parents.cells[at].kinds = ["unread"];
+      continue;
+    }
+    Object.assign(parents.cells[at], look, { kinds });
+    if (!by.length) continue;
+    const { fate } = cells[flat(t - 1, b, by[0])];
+    const lost = ["filled", "refused"].includes(fate) ? { fate, kinds: [fate, ...kinds] } : {};
+    Object.assign(parents.cells[at], { tail: targetOf(answered, t, b, by[0]), ...lost });
+  }
+  return { grids: [parents, steps, out], links, hasOutside: false, count: T * W };
+}
+
+/** Return the boxes of the cells and of the place outside in a drawing, by id. */
+function boxesOf(svg) {
+  const boxes = new Map();
+  const box = (rect) => Object.fromEntries(["x", "y", "width", "height"].map((key) => [key, Number(rect.getAttribute(key))]));
+  for (const cell of svg.querySelectorAll(".cell")) boxes.set(cell.id, box(cell.querySelector("rect")));
+  const outside = svg.querySelector(".slice.outside");
+  if (outside) boxes.set("outside", box(outside));
+  return boxes;
+}
+
+/** Tell whether all cells have boxes, wide enough for their texts. */
+function fitsIn(boxes, { grids }) {
+  const cells = grids.flatMap((grid) => grid.cells);
+  if (cells.length !== boxes.size - boxes.has("outside")) return false;
+  return cells.every(({ id, text, tail }) => boxes.has(id) && (text + tail).length * EM + 6 <= boxes.get(id).width);
+}
+
+const bounds = (list) => {
+  const [x, y] = [Math.min(...list.map((box) => box.x)), Math.min(...list.map((box) => box.y))];
+  const right = Math.max(...list.map((box) => box.x + box.width));
+  const bottom = Math.max(...list.map((box) => box.y + box.height));
+  return { x, y, width: right - x, height: bottom - y };
+};
+
+/** Return a drawing of a picture with a plain layout, cells empty, and the boxes of these. */
+function layOut(picture, room) {
+  const isNarrow = room < 640;
+  const isDown = picture.isDown || isNarrow;
+  const { grids } = picture;
+  const jumps = picture.links.some(({ from, to, climbs }) => climbs || (from?.length === 1 && to?.length === 1));
+  const gap = jumps && grids.some(({ shape }) => shape.length > 1) ? CELL.lane : CELL.gap;
+  const blocks = grids.map((grid) => blockOf(grid, picture, isDown, gap));
+  const boxes = new Map();
+  const texts = [
+    [MARGIN, MARGIN + 20, picture.heading, "heading"],
+    [MARGIN, MARGIN + 50, picture.equation, "equation"],
+  ];
+  const beside = isDown && !isNarrow ? Math.max(...blocks.map(({ title }) => title.length * 8.4)) + 20 : 0;
+  let [x, y] = [MARGIN + beside, MARGIN + 84];
+  const tallest = Math.max(...blocks.map((block) => block.height));
+  const widest = Math.max(...blocks.map((block) => block.width));
+  for (const block of blocks) {
+    if (isNarrow) y += 28;
+    const across = isDown ? { x: x + (widest - block.width) / 2, y } : { x, y: y + (tallest - block.height) / 2 };
+    for (const [id, box] of block.boxes) boxes.set(id, { ...box, x: box.x + across.x, y: box.y + across.y });
+    for (const [dx, dy, ...rest] of block.texts) texts.push([across.x + dx, across.y + dy, ...rest]);
+    const title = isNarrow ? [MARGIN, y - 12] : isDown ? [MARGIN, y + block.height / 2 + 8] : [across.x, across.y + 14];
+    texts.push([...title, block.title, "title"]);
+    if (isDown) y += block.height + CHANNEL * 0.7;
+    else x += block.width + CHANNEL;
+  }
+  let [right, bottom] = isDown ? [x + widest, y - CHANNEL * 0.7] : [x - CHANNEL, y + tallest];
+  if (picture.hasOutside) {
+    const data = bounds(grids[1].cells.map(({ id }) => boxes.get(id)).concat(grids[1].cells.length ? [] : [{ x, y, width: 72, height: 38 }]));
+    const box = isDown
+      ? { x: data.x + data.width + 28, y: data.y, width: 80, height: data.height }
+      : { x: data.x, y: data.y + data.height + 28, width: Math.max(80, data.width), height: 38 };
+    boxes.set("outside", box);
+    [right, bottom] = [Math.max(right, box.x + box.width), Math.max(bottom, box.y + box.height)];
+    texts.push([box.x + box.width / 2, box.y + box.height / 2 + 5, "outside", "note", "middle"]);
+  }
+  texts.push([MARGIN, bottom + 40, picture.note, "note"]);
+  const ends = texts.map(([at, , words, kind, anchor]) => (anchor ? 0 : at + words.length * ({ heading: 11, equation: 9.7, coordinate: 7.3 }[kind] ?? 7.6)));
+  const [width, height] = [Math.max(right, ...ends) + MARGIN, bottom + 40 + MARGIN];
+  const svg = drawn("svg", { class: "drawing", viewBox: `0 0 ${width} ${height}`, width, height });
+  svg.append(drawn("title", {}, picture.heading), drawn("rect", { x: 0, y: 0, width, height, class: "page" }));
+  const group = drawn("g", { class: "grids" });
+  for (const { cells } of grids) {
+    for (const { id } of cells) group.append(drawn("g", { id, class: "cell" }, drawn("rect", { ...boxes.get(id), rx: 3 })));
+  }
+  svg.append(group, drawn("g", { class: "arrows" }));
+  for (const [at, base, words, kind, anchor] of texts) {
+    svg.append(drawn("text", { x: at, y: base, class: kind, "text-anchor": anchor, "xml:space": "preserve" }, words));
+  }
+  return { svg, boxes };
+}
+
+/** Return the facet, row and column of a cell; a row is that of a vector where `isRow`. */
+function spotOf({ shape, isTree }, at, isRow) {
+  if (isTree) return { facet: [at[1]], row: at[0], column: at[2] };
+  if (shape.length > 1) return { facet: at.slice(0, -2), row: at.at(-2), column: at.at(-1) };
+  return { facet: [], row: isRow ? 0 : (at[0] ?? 0), column: isRow ? at[0] : 0 };
+}
+
+/** Lay out a tensor: boxes by id, texts, width and height. */
+function blockOf(grid, { types }, isDown, gap) {
+  const { name, shape, cells } = grid;
+  const isRow = shape.length === 1 && isDown;
+  const isGrid = shape.length > 1;
+  const width = Math.max(CELL.width, ...cells.map(({ text, tail }) => (text + tail).length * EM + 18));
+  const spots = cells.map(({ at }) => spotOf(grid, at, isRow));
+  const facets = [...new Map(spots.map(({ facet }) => [facet.join(","), facet])).values()];
+  const [rows, columns] = ["row", "column"].map((key) => Math.max(0, ...spots.map((spot) => spot[key] + 1)));
+  const hasFacets = facets.some((facet) => facet.length);
+  const labels = 8 + (isRow || !shape.length ? 0 : 7.3 * String(Math.max(0, rows - 1)).length);
+  const title = `${name} ${types[name] ?? ""}`.trim();
+  const lane = isGrid && gap > CELL.gap ? 12 : 0;
+  const top = (isGrid || isRow ? 20 : 0) + (hasFacets ? 22 : 0) + lane;
+  const [wide, high] = [labels + columns * (width + gap) - gap, top + rows * (CELL.height + gap) - gap];
+  const cornerOf = (n) => (isDown ? [n * (Math.max(wide, 90) + 36), 0] : [0, 30 + n * (high + 18)]);
+  const [boxes, texts] = [new Map(), []];
+  const [xOf, yOf] = [(column) => labels + column * (width + gap), (row) => top + row * (CELL.height + gap)];
+  facets.forEach((facet, n) => {
+    const [x, y] = cornerOf(n);
+    const words = grid.isTree ? [":", facet[0], ":"] : [...facet, ":", ":"];
+    if (hasFacets) texts.push([x + labels, y + 10, `[${words.join(",")}]`, "facet"]);
+    for (let c = 0; c < columns && (isGrid || isRow); c++) {
+      texts.push([x + xOf(c) + width / 2, y + top - 7 - lane, String(c), "coordinate", "middle"]);
+    }
+    for (let r = 0; r < rows && shape.length && !isRow; r++) {
+      texts.push([x + labels - 8, y + yOf(r) + 23, String(r), "coordinate", "end"]);
+    }
+  });
+  spots.forEach(({ facet, row, column }, flat) => {
+    const [x, y] = cornerOf(facets.findIndex((each) => each.join() === facet.join()));
+    boxes.set(cells[flat].id, { x: x + xOf(column), y: y + yOf(row), width, height: CELL.height });
+  });
+  if (!cells.length) texts.push([0, isDown ? 24 : 54, "empty: no elements", "note"]);
+  const [x, y] = cornerOf(Math.max(0, facets.length - 1));
+  const least = cells.length ? 0 : 150;
+  return {
+    boxes,
+    texts,
+    title,
+    width: Math.max(x + wide, isDown ? 0 : title.length * 8.4, least),
+    height: Math.max(y + high, cells.length ? 0 : 68),
+  };
+}
+
+/** Paint a picture over a layout: cells, then slices and arrows of all indices, if these are few. */
+function paint(svg, picture, boxes, { colors }) {
+  const colorOf = (color) => (color === null || color === undefined ? [] : [`c${color % colors}`]);
+  for (const { cells } of picture.grids) {
+    for (const cell of cells) {
+      const group = svg.getElementById ? svg.getElementById(cell.id) : svg.querySelector(`[id="${cell.id}"]`);
+      const box = boxes.get(cell.id);
+      group.setAttribute("class", ["cell", ...cell.kinds, ...colorOf(cell.color)].join(" "));
+      const rect = group.querySelector("rect");
+      const [x, y] = [box.x + box.width / 2, box.y + box.height / 2 + 7];
+      const parts = [rect];
+      if (cell.fate && cell.fate !== "copied") parts.push(drawn("path", { d: hatch(box), class: "hatch" }));
+      parts.push(drawn("text", { x, y }, cell.text + cell.tail));
+      if (cell.letter) parts.push(drawn("text", { x: box.x + 4, y: box.y + 11, class: "letter" }, cell.letter));
+      group.replaceChildren(...parts);
+    }
+  }
+  for (const each of svg.querySelectorAll(".coordinate")) each.setAttribute("class", "coordinate");
+  const place = svg.querySelector(".slice.outside");
+  if (!picture.hasOutside && place) {
+    place.remove();
+    for (const each of svg.querySelectorAll(".note")) if (each.textContent === "outside") each.remove();
+    boxes.delete("outside");
+  }
+  if (boxes.has("outside") && !place) {
+    svg.querySelector(".grids").append(
+      drawn("rect", { ...boxes.get("outside"), rx: 5, id: "slice-outside", class: "slice outside", "data-tensor": "outside", "data-at": "" }),
+    );
+  }
+  for (const each of svg.querySelectorAll(".note")) if (each.textContent.startsWith("arrows for ")) each.remove();
+  const heading = svg.querySelector(".heading");
+  if (heading) heading.textContent = picture.heading;
+  connect(svg, picture, boxes, { colors }, picture.count <= MOST_ARROWS ? picture.links : []);
+}
+
+/** Paint the slices and arrows of some links in place of others. */
+function connect(svg, picture, boxes, { colors }, links) {
+  const colorOf = (color) => (color === null || color === undefined ? [] : [`c${color % colors}`]);
+  for (const old of svg.querySelectorAll(".slice:not(.outside), .arrow")) old.remove();
+  const outside = svg.querySelector(".slice.outside")?.id;
+  const facets = facetsOf(picture, boxes);
+  const labels = labelsOf(svg);
+  const slices = new Map();
+  const arrows = svg.querySelector(".arrows");
+  const lanes = new Lanes();
+  for (const link of links) {
+    const kinds = [...link.kinds, ...colorOf(link.color)];
+    const ends = [link.from, link.to].map((ids) => partsOf(ids, boxes, facets, outside));
+    if (!link.climbs && ends.every((parts) => parts.length)) {
+      const isDown = flowsDown(ends[0][0], ends[1][0]);
+      for (const part of ends[0]) if (part.isSlice) enclose(part, labels, isDown);
+      for (const part of ends[1]) if (part.isSlice || part.isVector) enclose(part, labels, isDown);
+    }
+    for (const part of ends.flat()) {
+      if (!part.isSlice || slices.has(part.id)) continue;
+      slices.set(part.id, drawn("rect", { ...part.box, rx: 5, id: part.id,
+        class: ["slice", ...link.kinds.slice(1), ...colorOf(link.color)].join(" "), "data-tensor": part.tensor, "data-cells": part.ids.join(" ") }));
+    }
+    const [from, to] = ends;
+    for (let each = 0; each < Math.max(from.length, to.length); each++) {
+      const [start, end] = [from[each % from.length], to[each % to.length]];
+      if (!start || !end) continue;
+      const d = link.climbs ? climb(start.box, end.box, link.lane) : route(start, end, lanes);
+      arrows.append(drawn("path", { d, class: ["arrow", ...kinds].join(" "), "data-from": start.id, "data-to": end.id }));
+    }
+  }
+  svg.querySelector(".grids").prepend(...slices.values());
+}
+
+const flowsDown = (from, to) => from.frame.x + from.frame.width > to.frame.x;
+
+/** Return the boxes of the coordinates beside the cells of a drawing. */
+function labelsOf(svg) {
+  return [...svg.querySelectorAll(".coordinate")].map((each) => {
+    const width = each.textContent.length * 7.3;
+    const part = { start: 0, middle: 0.5, end: 1 }[each.getAttribute("text-anchor") ?? "start"];
+    const [x, y] = ["x", "y"].map((key) => Number(each.getAttribute(key)));
+    return { x: x - part * width, y: y - 11, width, height: 13 };
+  });
+}
+
+/** Make a part a slice, with the coordinates by which arrows come in. */
+function enclose(part, labels, isDown) {
+  const { box, frame } = part;
+  const own = labels.filter((each) => {
+    const [x, y] = [each.x + each.width / 2, each.y + 6];
+    if (isDown) return x > box.x && x < box.x + box.width && y < frame.y && y > frame.y - 34 && box.y <= frame.y + 1;
+    return y > box.y && y < box.y + box.height && x < frame.x && x > frame.x - 90 && box.x <= frame.x + 1;
+  });
+  part.box = grown(bounds([box, ...own]), 3);
+  part.frame = bounds([part.box, frame]);
+  part.isSlice = true;
+  part.id = part.id.startsWith("slice") ? part.id : `slice-${part.id}`;
+}
+
+const grown = ({ x, y, width, height }, by) => ({ x: x - by, y: y - by, width: width + 2 * by, height: height + 2 * by });
+
+/** Return the facet of each cell, by id: its tensor, leading coordinates and the box of all cells. */
+function facetsOf({ grids }, boxes) {
+  const byCell = new Map();
+  for (const grid of grids) {
+    const [{ name, cells }, groups] = [grid, new Map()];
+    for (const cell of cells) {
+      const key = spotOf(grid, cell.at).facet.join(",");
+      if (!groups.has(key)) groups.set(key, []);
+      groups.get(key).push(cell.id);
+    }
+    for (const [key, ids] of groups) {
+      const facet = { tensor: name, isVector: grid.shape.length < 2, box: bounds(ids.map((id) => boxes.get(id))) };
+      for (const id of ids) byCell.set(id, facet);
+    }
+  }
+  return byCell;
+}
+
+/** Return the parts of a tensor that cells make up, one a facet; null is the place outside. */
+function partsOf(ids, boxes, facets, outside) {
+  if (ids === null) {
+    const box = boxes.get("outside");
+    return box ? [{ id: outside, ids: [outside], box, frame: box, isPlace: true }] : [];
+  }
+  const groups = new Map();
+  for (const id of ids) {
+    const facet = facets.get(id);
+    if (!groups.has(facet)) groups.set(facet, []);
+    groups.get(facet).push(id);
+  }
+  return [...groups].map(([facet, own]) => ({
+    id: own.length === 1 ? own[0] : `slice-${own[0]}--${own.at(-1)}`,
+    ids: own,
+    tensor: facet.tensor,
+    isSlice: own.length > 1,
+    isVector: facet.isVector,
+    box: bounds(own.map((id) => boxes.get(id))),
+    frame: facet.box,
+  }));
+}
+
+const turned = ({ x, y, width, height }) => ({ x: y, y: x, width: height, height: width });
+
+/** The lines that run between cells: those in one space lie apart, and of one cell on each other. */
+class Lanes {
+  constructor() {
+    this.spaces = new Map();
+  }
+
+  /** Return how far a line of a cell lies from the first in its space. */
+  shift(space, at) {
+    if (!this.spaces.has(space)) this.spaces.set(space, []);
+    const uses = this.spaces.get(space);
+    if (!uses.includes(at)) uses.push(at);
+    return (uses.indexOf(at) % 4) * 3.5;
+  }
+}
+
+/** Return the path of an arrow, which runs between cells, not over them; to the right, or down. */
+function route(from, to, lanes) {
+  const isDown = flowsDown(from, to);
+  const turn = (part) => (isDown ? { ...part, box: turned(part.box), frame: turned(part.frame) } : part);
+  const [a, z] = [turn(from), turn(to)];
+  const lines = [];
+  const reaches = (part, side) => (side === "end" ? part.box.x + part.box.width >= part.frame.x + part.frame.width - 1 : part.box.x <= part.frame.x + 1);
+  const middle = ({ y, height }) => y + height / 2;
+  let out;
+  if (reaches(a, "end")) {
+    out = [a.box.x + a.box.width, middle(a.box)];
+    lines.push(out);
+  } else {
+    const [x, y] = [a.box.x + a.box.width * 0.72, a.box.y + a.box.height];
+    const level = y + 4 + lanes.shift(`out ${a.frame.x} ${y}`, x);
+    out = [a.frame.x + a.frame.width + 4, level];
+    lines.push([x, y], [x, level], out);
+  }
+  let into;
+  const end = [];
+  if ((z.isSlice || z.isPlace) && reaches(z, "start")) {
+    const tip = [z.box.x, middle(z.box)];
+    into = [tip[0] - 14, tip[1]];
+    end.push(tip);
+  } else {
+    const [x, y] = [z.box.x + z.box.width * 0.28, z.box.y];
+    const level = y - 9 - lanes.shift(`in ${z.frame.x} ${y}`, x);
+    into = [z.frame.x - 22, level];
+    end.push([x, level], [x, y]);
+  }
+  const reach = Math.max(14, (into[0] - out[0]) / 2);
+  const point = ([x, y]) => (isDown ? [y, x] : [x, y]).map((each) => Math.round(each * 10) / 10).join(" ");
+  const curve = `C${point([out[0] + reach, out[1]])} ${point([into[0] - reach, into[1]])} ${point(into)}`;
+  const before = end.length > 1 ? end.at(-2) : into;
+  return `M${lines.map(point).join("L")}${curve}L${end.map(point).join("L")}${head(before, end.at(-1), point)}`;
+}
+
+function head(before, tip, point) {
+  const length = Math.hypot(tip[0] - before[0], tip[1] - before[1]) || 1;
+  const [dx, dy] = [(6.5 * (tip[0] - before[0])) / length, (6.5 * (tip[1] - before[1])) / length];
+  const side = (way) => point([tip[0] - dx + way * 0.75 * dy, tip[1] - dy - way * 0.75 * dx]);
+  return `M${side(1)}L${point(tip)}L${side(-1)}`;
+}
+
+/** Return the path of an arrow from the upper edge of a cell to the lower edge of another. */
+function climb(from, to, lane) {
+  const point = (pair) => pair.map((each) => Math.round(each * 10) / 10).join(" ");
+  const [start, end] = [from, to].map(({ x, width }) => x + width / 2 + (lane - 0.5) * 12);
+  const bottom = to.y + to.height;
+  const level = from.y - (from.y - bottom) * (0.2 + 0.5 * lane);
+  const way = start === end ? [[start, from.y], [end, bottom]] : [[start, from.y], [start, level], [end, level], [end, bottom]];
+  return `M${way.map(point).join("L")}${head([end, from.y], [end, bottom], point)}`;
+}
+
+/** Return the path data of diagonal lines in a box. */
+function hatch({ x, y, width, height }, step = 7) {
+  let d = "";
+  for (let offset = step; offset < width + height; offset += step) {
+    const [dx, dy] = [Math.min(offset, width), Math.max(0, offset - width)];
+    const left = Math.max(0, offset - height);
+    d += `M${x + dx} ${y + dy}L${x + left} ${y + offset - left}`;
+  }
+  return d;
+}
