@@ -551,6 +551,7 @@ class Page {
     this.states = [{ version, attrs, inputs: values }];
     this.at = 0;
     this.shapes = this.answerOf(this.state);
+    if (this.original.querySelector(".outlines")) complete(this.original, pictureOf(this.content, this.shapes), this.content);
     this.render();
     this.choose(this.drawing.cells.get(this.content.start) ?? null);
     this.drawing.svg.removeAttribute("data-lighted"); // nothing is faint at first

@@ -21,17 +21,20 @@ import numpy as np
 
 from gathercli import ops
 from gathercli.compute.tensor import Tensor
-from gathercli.explain.drawing.scene import Scene, cell_id
+from gathercli.explain.drawing.scene import Scene, cell_id, number
 from gathercli.explain.drawing.svg import (
     COLORS,
     DARK,
     LIGHT,
     MONO,
     SANS,
+    element,
     html,
+    path,
     safe,
     style_sheet,
     svg,
+    text,
 )
 from gathercli.explain.explained_call import view_of
 from gathercli.explain.panel import OUT, Line, Look, letter_of, writer
@@ -44,6 +47,8 @@ from gathercli.text import grouped
 
 # The most elements of the inputs and the output of a call that a page answers anew.
 MOST_CHANGED_ELEMENTS: Final = 5000
+# The most cells of a page that has each as an element of its own before the script completes it.
+MOST_DETAILED_CELLS: Final = 500
 
 _PAGE_FOLDER: Final = os.path.dirname(__file__)
 _BODY_STYLE: Final = (
@@ -210,12 +215,31 @@ def interactive(provenance: Provenance[Any], look: Look, scene: Scene, script: s
 
     The ids of the drawing begin with a digest, so that those of several do not meet.
     """
-    drawing = svg(scene)
+    content = page_content(provenance, look, scene)
+    is_large = "lines" not in content and len(list(scene.cells)) > MOST_DETAILED_CELLS
+    drawing = _outlined(scene) if is_large else svg(scene)
     prefix = f"g{hashlib.sha256(drawing.encode()).hexdigest()[:8]}"
     drawing = drawing.replace(' id="', f' id="{prefix}-')
-    content = page_content(provenance, look, scene)
     style = _colors(":host", "@media(prefers-color-scheme:dark){:host{%s}}")
     return _host(drawing, content, style, script)
+
+
+def _outlined(scene: Scene) -> str:
+    """Write a large drawing with the outlines and texts of its cells, which the script completes.
+
+    The outlines of each tensor are one path, row-major.
+    """
+    outlines, parts = dict[str, str](), list[str]()
+    for cell in sorted(scene.cells, key=lambda cell: cell.at):
+        x, y, width, height = map(number, cell.box)
+        d = f"M{x} {y}h{width}v{height}h-{width}z"
+        outlines[cell.tensor] = outlines.get(cell.tensor, "") + d
+        parts.append(text(cell.box.center[0], cell.box.center[1] + 7, cell.text))
+    for name, d in outlines.items():
+        parts.append(path(d, class_="outlines", data_tensor=name, fill="none", stroke="gray"))
+    cells = element("g", *parts, class_="plain", text_anchor="middle")
+    bare = scene._replace(grids=[grid._replace(cells=[]) for grid in scene.grids])
+    return svg(bare).replace("</svg>", f"{cells}\n</svg>")
 
 
 def notebook_output(provenance: Provenance[Any], look: Look, scene: Scene) -> str:
@@ -235,14 +259,14 @@ def notebook_output(provenance: Provenance[Any], look: Look, scene: Scene) -> st
 
 def _host(drawing: str, content: dict[str, Any], style: str, script: str) -> str:
     """Write the element that holds a drawing and all that makes it interactive."""
-    text = json.dumps(content, separators=(",", ":"), ensure_ascii=False)
+    words = json.dumps(content, separators=(",", ":"), ensure_ascii=False)
     for mark in "<>&\u2028\u2029":
-        text = text.replace(mark, f"\\u{ord(mark):04x}")
+        words = words.replace(mark, f"\\u{ord(mark):04x}")
     # JupyterLab has shortcuts for letters and arrows; the attribute is its way to leave them out.
     return (
         f'<div data-gathercli="page" data-lm-suppress-shortcuts="true">\n{drawing}'
         f"<template><style>{style}\n{_shipped('page.css')}</style></template>\n"
-        f'<script type="application/json">{text}</script>\n{script}\n</div>\n'
+        f'<script type="application/json">{words}</script>\n{script}\n</div>\n'
     )
 
 
@@ -258,7 +282,9 @@ def _colors(selector: str, dark: str) -> str:
 def page_script() -> str:
     """Return the script of a page: the answer of a call, its words, its picture, and the rest."""
     names = ("answer.js", "words.js", "picture.js", "page.js")
-    return f'(() => {{\n"use strict";\n{"".join(map(_shipped, names))}}})();\n'
+    lines = (line.strip() for name in names for line in _shipped(name).splitlines())
+    code = "\n".join(line for line in lines if line and not line.startswith(("//", "/*", "*")))
+    return f'(() => {{\n"use strict";\n{code}\n}})();\n'
 
 
 @cache

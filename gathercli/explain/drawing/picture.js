@@ -297,12 +297,29 @@ function blockOf(grid, { types }, isDown, gap) {
   };
 }
 
-/** Paint a picture over a layout: cells, then slices and arrows of all indices, if these are few. */
-function paint(svg, picture, boxes, { colors }) {
+/** Complete a drawing that has the outlines of its cells alone. */
+function complete(svg, picture, content) {
+  const [boxes, plain] = [new Map(), svg.querySelector(".plain")];
+  const group = svg.querySelector(".grids");
+  for (const outlines of plain.querySelectorAll(".outlines")) {
+    const { cells } = picture.grids.find(({ name }) => name === outlines.dataset.tensor);
+    const found = outlines.getAttribute("d").matchAll(/M(\S+) (\S+?)h([\d.]+)v([\d.]+)/g);
+    for (const [n, [, ...sizes]] of [...found].entries()) {
+      const [x, y, width, height] = sizes.map(Number);
+      boxes.set(cells[n].id, { x, y, width, height });
+      group.append(drawn("g", { id: cells[n].id, class: "cell" }, drawn("rect", { x, y, width, height, rx: 3 })));
+    }
+  }
+  plain.remove();
+  paintCells(svg, picture, boxes, content);
+}
+
+function paintCells(svg, picture, boxes, { colors }) {
   const colorOf = (color) => (color === null || color === undefined ? [] : [`c${color % colors}`]);
+  const groups = new Map([...svg.querySelectorAll(".cell")].map((each) => [each.id, each]));
   for (const { cells } of picture.grids) {
     for (const cell of cells) {
-      const group = svg.getElementById ? svg.getElementById(cell.id) : svg.querySelector(`[id="${cell.id}"]`);
+      const group = groups.get(cell.id);
       const box = boxes.get(cell.id);
       group.setAttribute("class", ["cell", ...cell.kinds, ...colorOf(cell.color)].join(" "));
       const rect = group.querySelector("rect");
@@ -314,6 +331,11 @@ function paint(svg, picture, boxes, { colors }) {
       group.replaceChildren(...parts);
     }
   }
+}
+
+/** Paint a picture over a layout: cells, then slices and arrows of all indices, if these are few. */
+function paint(svg, picture, boxes, content) {
+  paintCells(svg, picture, boxes, content);
   for (const each of svg.querySelectorAll(".coordinate")) each.setAttribute("class", "coordinate");
   const place = svg.querySelector(".slice.outside");
   if (!picture.hasOutside && place) {
@@ -329,7 +351,7 @@ function paint(svg, picture, boxes, { colors }) {
   for (const each of svg.querySelectorAll(".note")) if (each.textContent.startsWith("arrows for ")) each.remove();
   const heading = svg.querySelector(".heading");
   if (heading) heading.textContent = picture.heading;
-  connect(svg, picture, boxes, { colors }, picture.count <= MOST_ARROWS ? picture.links : []);
+  connect(svg, picture, boxes, content, picture.count <= MOST_ARROWS ? picture.links : []);
 }
 
 /** Paint the slices and arrows of some links in place of others. */
