@@ -517,15 +517,18 @@ class Page {
     const style = this.original.querySelector("style");
     style?.remove();
     const { styles } = this.content;
+    this.root.adoptedStyleSheets = [sheet, own];
+    if (!styles?.light) {
+      sheet.replaceSync(styles?.both ?? style.textContent);
+      return;
+    }
     const choose = () => {
-      const theme = styles && themeOf(this.host);
-      if (theme && theme === this.host.dataset.theme) return;
-      if (theme) this.host.dataset.theme = theme;
-      sheet.replaceSync(theme ? styles[theme] : style.textContent);
+      const theme = themeOf(this.host);
+      if (theme === this.host.dataset.theme) return;
+      this.host.dataset.theme = theme;
+      sheet.replaceSync(styles[theme]);
     };
     choose();
-    this.root.adoptedStyleSheets = [sheet, own];
-    if (!styles) return;
     const watched = new MutationObserver(choose);
     const attributeFilter = ["class", "style", "data-jp-theme-light", "data-vscode-theme-kind", "theme", "data-theme"];
     for (const each of [document.documentElement, document.body]) watched.observe(each, { attributes: true, attributeFilter });
@@ -724,7 +727,8 @@ class Page {
     });
     box.addEventListener("blur", () => {
       close("blur");
-      isOpen = false;
+      if (!isOpen) return;
+      isOpen = false; // what was typed is no value
       box.remove();
     });
     this.frame.append(box);

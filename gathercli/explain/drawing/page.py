@@ -210,16 +210,22 @@ def page(
     return html(title, policy, _colors(".page", dark) + _BODY_STYLE, body, ' class="page"')
 
 
-def interactive(provenance: Provenance[Any], look: Look, scene: Scene, script: str) -> str:
+def interactive(
+    provenance: Provenance[Any], look: Look, scene: Scene, script: str, *, strict: bool = False
+) -> str:
     """Write the interactive element of a page, whose script may be a file with `page_script`.
 
-    The ids of the drawing begin with a digest, so that those of several do not meet.
+    The ids of the drawing begin with a digest, so that those of several do not meet. A strict one
+    needs no policy of content for styles, as the script adopts them, but is plain without it.
     """
     content = page_content(provenance, look, scene)
     is_large = "lines" not in content and len(list(scene.cells)) > MOST_DETAILED_CELLS
     drawing = _outlined(scene) if is_large else svg(scene)
     prefix = f"g{hashlib.sha256(drawing.encode()).hexdigest()[:8]}"
     drawing = drawing.replace(' id="', f' id="{prefix}-')
+    if strict:
+        drawing = re.sub("<style>.*?</style>", "", drawing, count=1, flags=re.DOTALL)
+        content["styles"] = {"both": style_sheet(dark=None)}
     style = _colors(":host", "@media(prefers-color-scheme:dark){:host{%s}}")
     return _host(drawing, content, style, script)
 
