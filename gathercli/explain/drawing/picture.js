@@ -396,7 +396,7 @@ function labelsOf(svg) {
     const width = each.textContent.length * 7.3;
     const part = { start: 0, middle: 0.5, end: 1 }[each.getAttribute("text-anchor") ?? "start"];
     const [x, y] = ["x", "y"].map((key) => Number(each.getAttribute(key)));
-    return { x: x - part * width, y: y - 11, width, height: 13 };
+    return { x: x - part * width - 5, y: y - 11, width: width + 5, height: 13 };
   });
 }
 
