@@ -184,7 +184,8 @@ def test_a_page_reads_what_it_names(call: Call) -> None:
     scene = scene_of(explanation, look)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(page, "MOST_CHANGED_ELEMENTS", -1)
+        for name in ("MOST_CHANGED_ELEMENTS", "MOST_HIDDEN_ELEMENTS"):
+            patch.setattr(page, name, -1)
         content = page.page_content(explanation, look, scene)
 
     texts = {cell.id: cell.text for cell in scene.cells}

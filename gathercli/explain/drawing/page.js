@@ -21,8 +21,8 @@ const OUT = "out";
 const OTHERS = 5; // equations of further cells of the output
 const MOST_DRAWN = 6000; // cells of a picture
 const HELP = {
-  true: "Point at a cell. Arrow keys move, Enter or a digit changes a value, Escape clears.",
-  false: "Point at a cell. Arrow keys move, Escape clears. Its values cannot be changed: some are not drawn.",
+  true: "Click an index or a value, then type, or click again, to change it. Arrow keys move, Escape clears.",
+  false: "Point at a cell. Arrow keys move, Escape clears. This call is too large to be changed here.",
 };
 
 function element(name, attributes = {}, ...children) {
@@ -358,11 +358,10 @@ class Versions {
       return;
     }
     this.box.setAttribute("aria-label", `value of ${this.at ?? inputs[1]}`);
-    this.values.replaceChildren(
-      ...[...new Set([-size - 1, -size, -1, 0, size - 1, size])].map((value) =>
-        button(String(value), () => this.choose(String(value))),
-      ),
-    );
+    const telling = [...new Set([-size - 1, -size, -1, 0, size - 1, size])].map(String);
+    if ([...this.values.children].map((each) => each.textContent).join() !== telling.join()) {
+      this.values.replaceChildren(...telling.map((value) => button(value, () => this.choose(value))));
+    }
     this.box.value = numbers[n];
     this.say(BigInt(numbers[n]), false);
   }
@@ -692,8 +691,10 @@ class Page {
     const input = this.model.inputs.findIndex(({ name }) => name === cell.dataset.tensor);
     if (!this.isEditable || input < 0) return;
     const { start, count, isTuple } = this.placeOf(input, cell);
+    const { values, words = values } = this.answered.inputs[input];
+    const initial = words.slice(start, start + count).join(",");
     const box = element("input", { type: "text", class: "editor", autocomplete: "off", "aria-label": `value of ${nameOf(cell)}` });
-    box.value = typed ?? this.answered.inputs[input].values.slice(start, start + count).join(",");
+    box.value = typed ?? initial;
     const [outer, inner] = [this.frame, cell.querySelector("rect")].map((each) => each.getBoundingClientRect());
     box.style.left = `${inner.left - outer.left + this.frame.scrollLeft}px`;
     box.style.top = `${inner.top - outer.top + this.frame.scrollTop}px`;
@@ -703,9 +704,9 @@ class Page {
     const close = (isDone, way) => {
       if (!isOpen) return;
       const text = box.value;
-      const words = isTuple ? text.replace(/^\(|\)$/g, "").split(",").filter((each) => each.trim() || count) : [text];
+      const numbers = isTuple ? text.replace(/^\(|\)$/g, "").split(",").filter((each) => each.trim() || count) : [text];
       const { id } = cell;
-      if (isDone && !this.setValue(input, cell, () => words)) {
+      if (isDone && text !== initial && !this.setValue(input, cell, () => numbers)) {
         box.setAttribute("aria-invalid", "true");
         return;
       }
@@ -848,7 +849,8 @@ class Page {
       return;
     }
     const { cells, tensors } = this.drawing;
-    const order = tensor === OUT ? this.traces.order : tensors.get(tensor).map(({ id }) => id);
+    const drawn = tensors.get(tensor).map(({ id }) => id);
+    const order = tensor === OUT ? this.traces.order.filter((id) => cells.has(id)) : drawn;
     const at = order.indexOf(cell.id);
     const last = order.length - 1;
     const to = { next: at + 1, back: at - 1, first: 0, last }[word];

@@ -45,10 +45,10 @@ from gathercli.spec.op import Op
 from gathercli.spec.shapes import flat_positions, product
 from gathercli.text import grouped
 
-# The most elements of the inputs and the output of a call that a page answers anew.
+# The most elements of the inputs and the output of a call that a page answers anew: if all are
+# drawn, and else.
 MOST_CHANGED_ELEMENTS: Final = 5000
-# The most cells of a page that has each as an element of its own before the script completes it.
-MOST_DETAILED_CELLS: Final = 500
+MOST_HIDDEN_ELEMENTS: Final = 1000
 
 _PAGE_FOLDER: Final = os.path.dirname(__file__)
 _BODY_STYLE: Final = (
@@ -131,29 +131,30 @@ class TextTable:
 def page_content(provenance: Provenance[Any], look: Look, scene: Scene) -> dict[str, Any]:
     """Return what a page says of a drawing, for JSON.
 
-    ``call`` is what `call_content` returns, with its values if all of it is drawn; ``start`` the id
+    ``call`` is what `call_content` returns, with its values if it can be changed; ``start`` the id
     of the traced cell. Else there are ``total``, the number of cells of the output, and, as above,
     ``templates``, ``lines`` and ``cells``, row-major; ``indices`` has the numbers of each index by
     id, as texts.
     """
     drawn = {cell.at: "traced" in cell.kinds for cell in scene.cells if cell.tensor == OUT}
     start = next((cell_id(OUT, at) for at, is_traced in drawn.items() if is_traced), None)
-    whole = _is_whole(provenance, scene)
+    whole = _is_changed(provenance, scene)
     call = call_content(provenance, look, whole=whole)
     content = {"start": start, "call": call, "letters": letter_of(0), "colors": COLORS}
     return content if whole else content | _traces(provenance, look, list(drawn))
 
 
-def _is_whole(provenance: Provenance[Any], scene: Scene) -> bool:
-    """Tell whether a drawing has every cell of a call, which are few."""
+def _is_changed(provenance: Provenance[Any], scene: Scene) -> bool:
+    """Tell whether a call is small enough to be changed."""
     call, counts = provenance.call, Counter(cell.tensor for cell in scene.cells)
     shapes = {name: getattr(provenance, name).shape for name in call.inputs}
     sizes = {name: product(shape) for name, shape in shapes.items()} | {OUT: provenance.size}
-    if sum(sizes.values()) > MOST_CHANGED_ELEMENTS:
-        return False
+    if (total := sum(sizes.values())) <= MOST_HIDDEN_ELEMENTS:
+        return True
     if call.op.tuples:
         sizes["indices"] = product(shapes["indices"][:-1])
-    return all(counts[name] == size for name, size in sizes.items() if name in counts or size > 1)
+    drawn = (counts[name] == size for name, size in sizes.items() if name in counts)
+    return total <= MOST_CHANGED_ELEMENTS and all(drawn)
 
 
 def _traces(
@@ -219,7 +220,7 @@ def interactive(
     needs no policy of content for styles, as the script adopts them, but is plain without it.
     """
     content = page_content(provenance, look, scene)
-    is_large = "lines" not in content and len(list(scene.cells)) > MOST_DETAILED_CELLS
+    is_large = "lines" not in content and len(list(scene.cells)) > MOST_HIDDEN_ELEMENTS
     drawing = _outlined(scene) if is_large else svg(scene)
     prefix = f"g{hashlib.sha256(drawing.encode()).hexdigest()[:8]}"
     drawing = drawing.replace(' id="', f' id="{prefix}-')

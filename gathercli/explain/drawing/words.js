@@ -173,6 +173,7 @@ function read(text, isWord) {
   return { shape, values };
 }
 
+const PRECISION = 6; // the digits of a float in a picture
 const INTEGER = /^[-+]?[0-9]+$/;
 
 /** Read an element of a type: its text, and its word in a command; or raise an Error. */
@@ -198,7 +199,9 @@ function elementOf(dtype, typed) {
   if (!text || (kind !== "c" && Number.isNaN(Number(text)) && !/^[-+]?(nan|inf)$/i.test(text))) {
     throw new Error(`${text ? `“${text}”` : "nothing"} is no number`);
   }
-  return { text, word: text };
+  const number = Number(text);
+  const short = kind === "c" || !Number.isFinite(number) ? text : String(Number(number.toPrecision(PRECISION)));
+  return { text: short, word: text };
 }
 
 const quoted = (word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);

@@ -337,7 +337,62 @@ def test_a_page_that_leaves_cells_out_cannot_be_changed(
     tab.press("3")
 
     assert tab.page.locator(".toolbar, .editor").count() == 0
-    assert "cannot be changed" in (tab.page.locator(".help").text_content() or "")
+    assert "too large to be changed" in (tab.page.locator(".help").text_content() or "")
+
+
+def test_a_small_page_that_leaves_cells_out_draws_them_once_it_is_changed(
+    tab: Tab, saved: Callable[..., Path]
+) -> None:
+    tab.open(saved("gather", "arange:30", "arange:30"))
+    before = len(texts(tab, "out"))
+    tab.page.locator("#out-2").click()
+    tab.press("n")
+    following = tab.here
+
+    edit(tab, "indices-2", "7")
+
+    assert before < 30
+    assert following not in (None, "out-2")
+    assert texts(tab, "out") == [str(7 if n == 2 else n) for n in range(30)]
+
+
+def test_an_element_that_is_left_as_it_is_keeps_all_digits(
+    tab: Tab, saved: Callable[..., Path]
+) -> None:
+    tab.open(saved("gather", "[0.123456789,2.5]", "[0]"))
+
+    tab.page.locator("#data-0").click()
+    tab.press("F2", "Enter")
+    edit(tab, "data-1", "3", ".", "2", "5")
+
+    copied = tab.page.get_by_label("data f64", exact=True).input_value()
+    assert copied == "[0.123456789,3.25]"
+    assert texts(tab, "data") == ["0.123457", "3.25"]
+
+
+def test_a_finger_changes_a_value(browser: Browser, saved: Callable[..., Path]) -> None:
+    path = saved("gather", "[10,20]", "[1,0]")
+    with browser.new_context(has_touch=True, offline=True) as context:
+        tab = Tab(context.new_page()).open(path)
+        tab.page.locator("#indices-1").tap()
+        tab.page.locator("#indices-1").tap()
+        tab.page.keyboard.type("1")
+        tab.page.locator("#out-0").tap()
+
+        assert texts(tab, "out") == ["20", "20"]
+        assert tab.complaints == []
+
+
+def test_a_button_of_a_telling_value_changes_the_index_and_keeps_the_focus(
+    tab: Tab, saved: Callable[..., Path]
+) -> None:
+    tab.open(saved("gather", "[10,20]", "[1,0]"))
+    tab.page.locator("#indices-0").click()
+
+    tab.page.get_by_role("button", name="-2", exact=True).click()
+
+    assert texts(tab, "indices") == ["-2 → 0", "0"]
+    assert tab.focus == "-2"
 
 
 def test_a_large_page_is_complete(tab: Tab, saved: Callable[..., Path]) -> None:
