@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import re
 import shlex
 from typing import TYPE_CHECKING, Any, Final
@@ -15,7 +16,9 @@ from gathercli import explain
 from gathercli.explain.drawing.explanation import scene_of
 from gathercli.explain.drawing.page import interactive, page_script
 from gathercli.explain.panel import Look
+from gathercli.ops import FAMILIES
 from tests.explain.drawing.conftest import Tab
+from tests.explain.drawing.test_answer import MODELS, draws, expected
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -404,6 +407,78 @@ def test_a_large_page_is_complete(tab: Tab, saved: Callable[..., Path]) -> None:
     assert texts(tab, "out")[-3:] == ["17", "18", "19"]
     assert tab.page.locator(".cell.c0").count() > 20
     assert path.stat().st_size < 400_000
+
+
+@pytest.mark.no_cover
+@pytest.mark.parametrize("op", FAMILIES)
+def test_a_random_call_is_drawn_as_the_command_answers_it(
+    op: str, tab: Tab, saved: Callable[..., Path]
+) -> None:
+    rng, (inputs, attrs) = random.Random(7), MODELS[op]  # noqa: S311
+    words = [json.dumps(each) for each in inputs]
+    path = saved(op, *words, *(["-a", "0"] if attrs else []), "-q")
+    names = [each.name for each in FAMILIES[op].ROWS[0].inputs]
+    tab.open(path)
+
+    for _ in range(60):
+        tensors, given = draws(op, rng)
+        row = rng.choice(FAMILIES[op].ROWS).full_name
+        parts = [f"version={row}", *(f"{name}={n}" for name, n in given.items() if n is not None)]
+        parts += [
+            f"{name}={'x'.join(map(str, each.shape))}="
+            if not each.size and each.ndim > 1
+            else f"{name}={json.dumps(each.tolist())}"
+            for name, each in zip(names, tensors, strict=True)
+        ]
+        tab.page.evaluate("hash => { location.hash = hash }", "&".join(parts))
+        tab.page.wait_for_timeout(30)
+
+        wanted = expected(op, row, tensors, {"axis": attrs.get("axis")} | drop_none(given))
+        if wanted["rule"]:
+            assert f"({wanted['rule']})" in answer(tab), parts
+        else:
+            assert f" answers {json.dumps(wanted['shape']).replace(' ', '')}" in answer(tab), parts
+            shown = [text.rstrip("·?") for text in texts(tab, "out")]
+            assert shown == [value for *_, value in wanted["cells"]], parts
+        assert tab.page.evaluate(MEASURED) == [], parts
+
+
+def drop_none(attrs: dict[str, int | None]) -> dict[str, int]:
+    return {name: value for name, value in attrs.items() if value is not None}
+
+
+# What overlaps in a drawing, or leaves it.
+MEASURED: Final = """() => {
+  const svg = document.querySelector("[data-gathercli]").shadowRoot.querySelector("svg");
+  const [, , width, height] = svg.getAttribute("viewBox").split(" ").map(Number);
+  const cells = [...svg.querySelectorAll(".cell")].map((cell) => [
+    cell.id,
+    cell.querySelector("rect").getBBox(),
+    cell.querySelector("text:not(.letter)").getBBox(),
+  ]);
+  const wrong = [];
+  cells.forEach(([id, box, text], n) => {
+    if (box.x < 0 || box.y < 0 || box.x + box.width > width || box.y + box.height > height) {
+      wrong.push(`${id} leaves the drawing`);
+    }
+    if (text.width > box.width) wrong.push(`the text of ${id} leaves it`);
+    for (const [other, its] of cells.slice(n + 1)) {
+      const apart = box.x + box.width <= its.x || its.x + its.width <= box.x ||
+        box.y + box.height <= its.y || its.y + its.height <= box.y;
+      if (!apart) wrong.push(`${id} covers ${other}`);
+    }
+  });
+  for (const text of svg.querySelectorAll(":scope > text")) {
+    const box = text.getBBox();
+    if (box.x + box.width > width) wrong.push(`“${text.textContent}” leaves the drawing`);
+  }
+  for (const arrow of svg.querySelectorAll(".arrow")) {
+    const box = arrow.getBBox();
+    const isInside = box.x >= 0 && box.y >= 0 && box.x + box.width <= width;
+    if (!isInside) wrong.push("an arrow leaves the drawing");
+  }
+  return wrong;
+}"""
 
 
 # Where it is shown
