@@ -20,7 +20,6 @@ from gathercli.explain.terminal.layout import text_of
 from gathercli.explain.terminal.picture import picture_of
 from tests import oracle_nd
 from tests.explain.drawing.test_explanation import Call, calls, source
-from tests.explain.drawing.test_page_content import texts_of
 from tests.explain.pictures import Read, read_picture
 from tests.random_calls import amply, moderately
 
@@ -189,14 +188,11 @@ def test_a_page_reads_what_it_names(call: Call) -> None:
         content = page.page_content(explanation, look, scene)
 
     texts = {cell.id: cell.text for cell in scene.cells}
-    named = [name + "-" for name in content["tensors"]]
-    for each in content["cells"]:
-        *ids, lines = each.split(" ")
-        out, _, place = (re.sub(r"^(\d+)-?", lambda m: named[int(m[1])], word) for word in ids)
-        last = texts_of(content["templates"], content["lines"], lines)[-1]
+    for out, _, place, lines in content["cells"]:
+        last = lines.splitlines()[-1]
         assert_reads(call, last)
-        assert last.endswith(f" = {texts[out.rstrip('-')]}")
-        assert place == "-" or texts.get(place, texts[out.rstrip("-")]) == texts[out.rstrip("-")]
+        assert last.endswith(f" = {texts[out]}")
+        assert place == "-" or texts.get(place, texts[out]) == texts[out]
 
 
 @moderately

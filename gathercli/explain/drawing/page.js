@@ -217,16 +217,8 @@ class Traces {
   }
 
   /** Return those that the content of a page has as text. */
-  static written({ tensors, templates, lines, cells, total: count }) {
-    const named = (id) => id.replace(/^[0-9]+/, (number) => tensors[number]);
-    const text = (number) => {
-      const [template, ...numbers] = lines[number].split(" ");
-      return templates[template].map((part, n) => part + (numbers[n] ?? "")).join("");
-    };
-    const records = cells.map((cell) => {
-      const [out, index, source, steps] = cell.split(" ");
-      return { out: named(out), index: named(index), source: named(source), lines: () => steps.split(",").map(text) };
-    });
+  static written({ cells, total: count }) {
+    const records = cells.map(([out, index, source, lines]) => ({ out, index, source, lines: () => lines.split("\n") }));
     return new Traces(records, count);
   }
 
@@ -297,7 +289,7 @@ class Versions {
     }
     this.legend = element("legend");
     this.head = element("th", { scope: "col" });
-    const heads = ["version", "answer"].map((word) => element("th", { scope: "col" }, word));
+    const heads = ["version", "texts" in model.inputs[0] ? "answer" : "shape"].map((word) => element("th", { scope: "col" }, word));
     this.inputs = element("div", { class: "inputs" }, this.axis, this.box, this.values);
     const head = element("tr", {}, ...heads, this.head, element("th", { scope: "col" }, "reason"));
     const table = element("table", { role: "table" }, element("thead", {}, head), body);

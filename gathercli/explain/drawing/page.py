@@ -13,7 +13,7 @@ import json
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import cache
 from typing import Any, Final
 
@@ -37,7 +37,7 @@ from gathercli.explain.drawing.svg import (
     text,
 )
 from gathercli.explain.explained_call import view_of
-from gathercli.explain.panel import OUT, Line, Look, letter_of, writer
+from gathercli.explain.panel import OUT, Look, letter_of, writer
 from gathercli.explain.provenance import Provenance
 from gathercli.io.formats.encode import json_texts
 from gathercli.spec.call import Call
@@ -108,40 +108,20 @@ def _values(tensor: Tensor, look: Look) -> dict[str, list[str]]:
     return {"texts": texts} if texts == words else {"texts": texts, "words": words}
 
 
-class TextTable:
-    """Lines of text, each stored once: their templates and their numbers."""
-
-    def __init__(self) -> None:
-        self.templates: dict[tuple[str, ...], int] = {}
-        self.lines: dict[str, int] = {}
-
-    def number(self, text: str) -> int:
-        """Return the number of a line, which is added if it is new."""
-        parts = re.split(r"([0-9]+)", text)
-        template = self.templates.setdefault(tuple(parts[::2]), len(self.templates))
-        line = " ".join([str(template), *parts[1::2]])
-        return self.lines.setdefault(line, len(self.lines))
-
-    def numbers(self, lines: Iterable[Line]) -> str:
-        """Return the numbers of lines, each of words with styles: ``0,4,1``."""
-        texts = ("".join(word for word, _ in line) for line in lines)
-        return ",".join(str(self.number(text)) for text in texts)
-
-
 def page_content(provenance: Provenance[Any], look: Look, scene: Scene) -> dict[str, Any]:
     """Return what a page says of a drawing, for JSON.
 
     ``call`` is what `call_content` returns, with its values if it can be changed; ``start`` the id
-    of the traced cell. Else there are ``total``, the number of cells of the output, and, as above,
-    ``templates``, ``lines`` and ``cells``, row-major; ``indices`` has the numbers of each index by
-    id, as texts.
+    of the traced cell. Else there are ``total``, the number of cells of the output, ``cells``, each
+    with its id, those of its index and source, and the lines of its trace, row-major, and
+    ``indices``, the numbers of each index by id, as texts.
     """
     drawn = {cell.at: "traced" in cell.kinds for cell in scene.cells if cell.tensor == OUT}
     start = next((cell_id(OUT, at) for at, is_traced in drawn.items() if is_traced), None)
     whole = _is_changed(provenance, scene)
     call = call_content(provenance, look, whole=whole)
     content = {"start": start, "call": call, "letters": letter_of(0), "colors": COLORS}
-    return content if whole else content | _traces(provenance, look, list(drawn))
+    return content if whole else content | _traces(provenance, look, drawn)
 
 
 def _is_changed(provenance: Provenance[Any], scene: Scene) -> bool:
@@ -158,36 +138,20 @@ def _is_changed(provenance: Provenance[Any], scene: Scene) -> bool:
 
 
 def _traces(
-    provenance: Provenance[Any], look: Look, drawn: Sequence[tuple[int, ...]]
+    provenance: Provenance[Any], look: Look, drawn: Iterable[tuple[int, ...]]
 ) -> dict[str, Any]:
-    view, texts = view_of(provenance), TextTable()
-    tensors = (OUT, *provenance.call.inputs)
+    view = view_of(provenance)
+    cells: list[list[str]] = []
+    indices: dict[str, list[str]] = {}
     flat = sorted(flat_positions(at, provenance.shape, none=False) for at in drawn)
-    cells: list[str] = []
-    indices: dict[str, tuple[int, ...]] = {}
     for trace in provenance.traces(np.array(flat, np.int64)):
         pointer, source, numbers = view.ends(trace)
         if numbers is not None:
-            indices[cell_id(*pointer)] = numbers
-        ends = ((OUT, trace.out), pointer, source)
-        lines = texts.numbers(view.trace_steps(trace, look))
-        cells.append(" ".join([*(_id(tensors, end) for end in ends), lines]))
-    return {
-        "total": grouped(provenance.size),
-        "tensors": tensors,
-        "templates": list(texts.templates),
-        "lines": list(texts.lines),
-        "cells": cells,
-        "indices": {name: [str(n) for n in numbers] for name, numbers in indices.items()},
-    }
-
-
-def _id(tensors: Sequence[str], cell: tuple[str, Sequence[int]] | None) -> str:
-    """Write the id of a cell with the number of its tensor; ``-`` for none."""
-    if cell is None:
-        return "-"
-    tensor, at = cell
-    return cell_id(str(tensors.index(tensor)), at)
+            indices[cell_id(*pointer)] = [str(n) for n in numbers]
+        ids = (cell_id(*end) if end else "-" for end in ((OUT, trace.out), pointer, source))
+        lines = ("".join(word for word, _ in line) for line in view.trace_steps(trace, look))
+        cells.append([*ids, "\n".join(lines)])
+    return {"total": grouped(provenance.size), "cells": cells, "indices": indices}
 
 
 def page(
@@ -220,7 +184,7 @@ def interactive(
     needs no policy of content for styles, as the script adopts them, but is plain without it.
     """
     content = page_content(provenance, look, scene)
-    is_large = "lines" not in content and len(list(scene.cells)) > MOST_HIDDEN_ELEMENTS
+    is_large = "total" not in content and len(list(scene.cells)) > MOST_HIDDEN_ELEMENTS
     drawing = _outlined(scene) if is_large else svg(scene)
     prefix = f"g{hashlib.sha256(drawing.encode()).hexdigest()[:8]}"
     drawing = drawing.replace(' id="', f' id="{prefix}-')

@@ -8,12 +8,12 @@ import pytest
 
 from gathercli import explain
 from gathercli.explain.drawing.explanation import scene_of
-from gathercli.explain.drawing.page import TextTable, page_content
+from gathercli.explain.drawing.page import page_content
 from gathercli.explain.panel import Look
 from gathercli.ops import FAMILIES
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    pass
 
 
 def content_of(*call: Any, **attributes: Any) -> dict[str, Any]:
@@ -21,40 +21,11 @@ def content_of(*call: Any, **attributes: Any) -> dict[str, Any]:
     return page_content(explanation, look, scene_of(explanation, look))
 
 
-def texts_of(templates: Sequence[Sequence[str]], lines: Sequence[str], numbers: str) -> list[str]:
-    """Return lines from their numbers, as the script of the page does."""
-    texts = []
-    for number in numbers.split(","):
-        template, *values = lines[int(number)].split(" ")
-        parts = templates[int(template)]
-        texts.append("".join(a + b for a, b in zip(parts, [*values, ""], strict=True)))
-    return texts
-
-
-@pytest.mark.parametrize(
-    "lines", [["a[1,2] = 007", "a[3,4] = 1.5e-05", "1", "", "x"], ['"1 \u0663 </script>"', "0 0"]]
-)
-def test_lines_come_back_as_they_were(lines: list[str]) -> None:
-    table = TextTable()
-
-    numbers = table.numbers([[(text, "bold"), ("!", "")] for text in lines])
-
-    assert texts_of([*table.templates], [*table.lines], numbers) == [f"{text}!" for text in lines]
-
-
-def test_lines_that_differ_in_numbers_alone_share_a_template() -> None:
-    table = TextTable()
-
-    numbers = [table.number(text) for text in ("k is 1", "k is 23", "k is 1")]
-
-    assert (numbers, len(table.templates), len(table.lines)) == ([0, 1, 0], 1, 2)
-
-
 def test_a_call_that_is_drawn_whole_has_its_values() -> None:
     content = content_of("gather", [[1, 2], [3, 4]], [1, -1], axis=1)
 
     call = content["call"]
-    assert "lines" not in content
+    assert "cells" not in content
     assert [(each["name"], each["dtype"], each["shape"]) for each in call["inputs"]] == [
         ("data", "i64", (2, 2)),
         ("indices", "i64", (2,)),
@@ -107,10 +78,9 @@ def test_the_call_of_a_framework_has_a_row_too() -> None:
 def test_each_drawn_cell_has_the_ids_of_its_index_and_its_source() -> None:
     content = content_of("gather", np.zeros((100, 100), int), [*range(98), 99, 100])
 
-    assert content["tensors"] == ("out", "data", "indices")
-    ids = [cell.split(" ")[:3] for cell in content["cells"]]
-    assert ["0-0-0", "2-0", "1-0-0"] in ids
-    assert ["0-99-0", "2-99", "-"] in ids
+    ids = [cell[:3] for cell in content["cells"]]
+    assert ["out-0-0", "indices-0", "data-0-0"] in ids
+    assert ["out-99-0", "indices-99", "-"] in ids
     assert content["indices"]["indices-99"] == ["100"]
 
 
