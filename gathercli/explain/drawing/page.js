@@ -541,7 +541,11 @@ class Page {
   /** Show the call of the page, or what the address changes of it. */
   begin() {
     const { attrs, version, inputs } = this.model;
-    const values = inputs.map(({ shape, texts, words }) => ({ shape, values: texts, words }));
+    const values = inputs.map(({ shape, dtype, texts, words }) => ({
+      shape,
+      values: texts,
+      words: words?.map((word) => wordOf(dtype, word)),
+    }));
     this.states = [{ version, attrs, inputs: values }];
     this.at = 0;
     this.shapes = this.answerOf(this.state);

@@ -21,21 +21,8 @@ import numpy as np
 
 from gathercli import ops
 from gathercli.compute.tensor import Tensor
+from gathercli.explain.drawing import svg
 from gathercli.explain.drawing.scene import Scene, cell_id, number
-from gathercli.explain.drawing.svg import (
-    COLORS,
-    DARK,
-    LIGHT,
-    MONO,
-    SANS,
-    element,
-    html,
-    path,
-    safe,
-    style_sheet,
-    svg,
-    text,
-)
 from gathercli.explain.explained_call import view_of
 from gathercli.explain.panel import OUT, Look, letter_of, writer
 from gathercli.explain.provenance import Provenance
@@ -50,7 +37,6 @@ from gathercli.text import grouped
 MOST_CHANGED_ELEMENTS: Final = 5000
 MOST_HIDDEN_ELEMENTS: Final = 1000
 
-_PAGE_FOLDER: Final = os.path.dirname(__file__)
 _BODY_STYLE: Final = (
     "body{margin:0;padding:8px;background:var(--page)}"
     ".page>body>main>[data-gathercli]{overflow-x:auto}"  # without the script
@@ -63,7 +49,7 @@ def call_content(provenance: Provenance[Any], look: Look, *, whole: bool) -> dic
 
     ``rules`` are those of the operator, in their order; a row has the fields of `Op`, and
     ``takes``, whether it takes the element type of each input. ``texts`` are elements as a picture
-    has them, ``words`` as a command takes them, if these differ.
+    has them, ``words`` their JSON, if these differ.
     """
     call, inputs = provenance.call, list[dict[str, Any]]()
     for name, operand in call.inputs.items():
@@ -71,7 +57,7 @@ def call_content(provenance: Provenance[Any], look: Look, *, whole: bool) -> dic
         inputs.append({"name": name, "dtype": dtype and dtype.short, "shape": tensor.shape})
         if whole:
             inputs[-1] |= _values(tensor, look)
-    data = getattr(provenance, next(iter(call.inputs)))
+    data = getattr(provenance, inputs[0]["name"])
     filled = Tensor(data.dtype, np.full(1, getattr(provenance, "fill", 0), data.array.dtype))
     return {
         "family": call.family.COMMAND,
@@ -120,7 +106,7 @@ def page_content(provenance: Provenance[Any], look: Look, scene: Scene) -> dict[
     start = next((cell_id(OUT, at) for at, is_traced in drawn.items() if is_traced), None)
     whole = _is_changed(provenance, scene)
     call = call_content(provenance, look, whole=whole)
-    content = {"start": start, "call": call, "letters": letter_of(0), "colors": COLORS}
+    content = {"start": start, "call": call, "letters": letter_of(0), "colors": svg.COLORS}
     return content if whole else content | _traces(provenance, look, drawn)
 
 
@@ -140,9 +126,7 @@ def _is_changed(provenance: Provenance[Any], scene: Scene) -> bool:
 def _traces(
     provenance: Provenance[Any], look: Look, drawn: Iterable[tuple[int, ...]]
 ) -> dict[str, Any]:
-    view = view_of(provenance)
-    cells: list[list[str]] = []
-    indices: dict[str, list[str]] = {}
+    view, cells, indices = view_of(provenance), list[list[str]](), dict[str, list[str]]()
     flat = sorted(flat_positions(at, provenance.shape, none=False) for at in drawn)
     for trace in provenance.traces(np.array(flat, np.int64)):
         pointer, source, numbers = view.ends(trace)
@@ -170,9 +154,9 @@ def page(
         "base-uri 'none'; form-action 'none'"
     )
     host = interactive(provenance, look, scene, f"<script>{page_script()}</script>")
-    body = f"<main>\n<h1>{safe(title)}</h1>\n{before}{host}{after}</main>\n"
+    body = f"<main>\n<h1>{svg.safe(title)}</h1>\n{before}{host}{after}</main>\n"
     dark = "@media(prefers-color-scheme:dark){.page{%s}}"
-    return html(title, policy, _colors(".page", dark) + _BODY_STYLE, body, ' class="page"')
+    return svg.html(title, policy, _colors(".page", dark) + _BODY_STYLE, body, ' class="page"')
 
 
 def interactive(
@@ -185,12 +169,12 @@ def interactive(
     """
     content = page_content(provenance, look, scene)
     is_large = "total" not in content and len(list(scene.cells)) > MOST_HIDDEN_ELEMENTS
-    drawing = _outlined(scene) if is_large else svg(scene)
+    drawing = _outlined(scene) if is_large else svg.svg(scene)
     prefix = f"g{hashlib.sha256(drawing.encode()).hexdigest()[:8]}"
     drawing = drawing.replace(' id="', f' id="{prefix}-')
     if strict:
         drawing = re.sub("<style>.*?</style>", "", drawing, count=1, flags=re.DOTALL)
-        content["styles"] = {"both": style_sheet(dark=None)}
+        content["styles"] = {"both": svg.style_sheet(dark=None)}
     style = _colors(":host", "@media(prefers-color-scheme:dark){:host{%s}}")
     return _host(drawing, content, style, script)
 
@@ -205,12 +189,12 @@ def _outlined(scene: Scene) -> str:
         x, y, width, height = map(number, cell.box)
         d = f"M{x} {y}h{width}v{height}h-{width}z"
         outlines[cell.tensor] = outlines.get(cell.tensor, "") + d
-        parts.append(text(cell.box.center[0], cell.box.center[1] + 7, cell.text))
+        parts.append(svg.text(cell.box.center[0], cell.box.center[1] + 7, cell.text))
     for name, d in outlines.items():
-        parts.append(path(d, class_="outlines", data_tensor=name, fill="none", stroke="gray"))
-    cells = element("g", *parts, class_="plain", text_anchor="middle")
+        parts.append(svg.path(d, class_="outlines", data_tensor=name, fill="none", stroke="gray"))
+    cells = svg.element("g", *parts, class_="plain", text_anchor="middle")
     bare = scene._replace(grids=[grid._replace(cells=[]) for grid in scene.grids])
-    return svg(bare).replace("</svg>", f"{cells}\n</svg>")
+    return svg.svg(bare).replace("</svg>", f"{cells}\n</svg>")
 
 
 def notebook_output(provenance: Provenance[Any], look: Look, scene: Scene) -> str:
@@ -219,10 +203,10 @@ def notebook_output(provenance: Provenance[Any], look: Look, scene: Scene) -> st
     The drawing is an image for light pages, with words, as notebooks that are not trusted drop SVG
     elements and scripts; a script takes its colours from the notebook.
     """
-    encoded = base64.b64encode(svg(scene, dark=False).encode()).decode()
-    image = f'<img alt="{safe(scene.title)}" src="data:image/svg+xml;base64,{encoded}">\n'
-    words = f"<p>{safe(scene.description)}</p>\n"
-    styles = {"light": style_sheet(dark=False), "dark": style_sheet(dark=True)}
+    encoded = base64.b64encode(svg.svg(scene, dark=False).encode()).decode()
+    image = f'<img alt="{svg.safe(scene.title)}" src="data:image/svg+xml;base64,{encoded}">\n'
+    words = f"<p>{svg.safe(scene.description)}</p>\n"
+    styles = {"light": svg.style_sheet(dark=False), "dark": svg.style_sheet(dark=True)}
     content = page_content(provenance, look, scene) | {"styles": styles}
     style = _colors(":host", ":host([data-theme=dark]){%s}")
     return _host(image + words, content, style, f"<script>{page_script()}</script>")
@@ -245,8 +229,8 @@ def _colors(selector: str, dark: str) -> str:
     """Return the colours and fonts of a page as custom properties, the dark ones in a rule."""
     form = "--page:{page};--cell:{cell};--ink:{ink};--faint:{faint};--line:{line};"
     form += "--focus:{lines[0]};--refused:{refused};"
-    light, night = (form.format(**each._asdict()) for each in (LIGHT, DARK))
-    return f"{selector}{{--mono:{MONO};--sans:{SANS};{light}}}{dark % night}"
+    light, night = (form.format(**each._asdict()) for each in (svg.LIGHT, svg.DARK))
+    return f"{selector}{{--mono:{svg.MONO};--sans:{svg.SANS};{light}}}{dark % night}"
 
 
 @cache
@@ -261,5 +245,5 @@ def page_script() -> str:
 @cache
 def _shipped(name: str) -> str:
     """Read a file beside this module."""
-    with open(os.path.join(_PAGE_FOLDER, name), encoding="utf-8") as file:
+    with open(os.path.join(os.path.dirname(__file__), name), encoding="utf-8") as file:
         return file.read()

@@ -199,9 +199,17 @@ function elementOf(dtype, typed) {
   if (!text || (kind !== "c" && Number.isNaN(Number(text)) && !/^[-+]?(nan|inf)$/i.test(text))) {
     throw new Error(`${text ? `“${text}”` : "nothing"} is no number`);
   }
-  const number = Number(text);
-  const short = kind === "c" || !Number.isFinite(number) ? text : String(Number(number.toPrecision(PRECISION)));
-  return { text: short, word: text };
+  if (kind === "c") return { text, word: text };
+  const special = /^([-+]?)(nan|inf)/i.exec(text);
+  if (special) return { text: /nan/i.test(text) ? "nan" : `${special[1] === "-" ? "-" : ""}inf`, word: text };
+  return { text: String(Number(Number(text).toPrecision(PRECISION))), word: text };
+}
+
+/** Return the word of an element in a command from its JSON, in which NaN and 1+2j are none. */
+function wordOf(dtype, json) {
+  if (dtype === "str") return json;
+  const [real, imaginary] = json.replace(/["[\]]/g, "").split(",");
+  return imaginary === undefined ? real : `${real}${imaginary.startsWith("-") ? "" : "+"}${imaginary}j`;
 }
 
 const quoted = (word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);
