@@ -349,8 +349,8 @@ function paint(svg, picture, boxes, content) {
     );
   }
   for (const each of svg.querySelectorAll(".note")) if (each.textContent.startsWith("arrows for ")) each.remove();
-  const heading = svg.querySelector(".heading");
-  if (heading) heading.textContent = picture.heading;
+  for (const each of svg.querySelectorAll(".heading")) each.textContent = picture.heading;
+  svg.querySelector("title").textContent = `${picture.heading}: ${picture.equation}`;
   connect(svg, picture, boxes, content, picture.count <= MOST_ARROWS ? picture.links : []);
 }
 

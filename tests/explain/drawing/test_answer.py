@@ -20,7 +20,7 @@ from gathercli.explain.drawing import page
 from gathercli.explain.drawing.explanation import scene_of
 from gathercli.explain.explained_call import view_of
 from gathercli.explain.panel import Look
-from gathercli.ops import FAMILIES
+from gathercli.ops import FAMILIES, rule_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -209,3 +209,10 @@ def test_the_page_answers_random_calls_as_the_command_does(request: pytest.Fixtu
     rules = Counter(each["rule"] for each in answers)
     assert rules[None] > CALLS / 4
     assert len(rules) >= 15
+
+
+@pytest.mark.parametrize("family", FAMILIES.values(), ids=FAMILIES)
+def test_the_script_has_every_rule(family: Any) -> None:
+    names = [rule_name(rule) for rule in family.RULES]
+
+    assert [name for name in names if f'"{name}": ' not in SCRIPT] == []
