@@ -204,9 +204,9 @@ function answer(model, row, call) {
 }
 
 /** Return the text of an output cell; nothing for one that is refused. */
-function textOf(model, { inputs }, { source, fate }) {
+function textOf(model, { inputs, policy }, { source, fate }) {
   if (source >= 0) return inputs[0].values[source];
-  if (fate === "filled") return model.fill;
+  if (fate === "filled") return model.fills[policy.outside];
   return fate === "refused" ? "" : inputs.at(-1).values[0];
 }
 

@@ -32,8 +32,7 @@ from gathercli.spec.op import Op
 from gathercli.spec.shapes import flat_positions, product
 from gathercli.text import grouped
 
-# The most elements of the inputs and the output of a call that a page answers anew: if all are
-# drawn, and else.
+# The most elements of a call that a page answers anew, if all are drawn, and else.
 MOST_CHANGED_ELEMENTS: Final = 5000
 MOST_HIDDEN_ELEMENTS: Final = 1000
 
@@ -58,13 +57,15 @@ def call_content(provenance: Provenance[Any], look: Look, *, whole: bool) -> dic
         if whole:
             inputs[-1] |= _values(tensor, look)
     data = getattr(provenance, inputs[0]["name"])
-    filled = Tensor(data.dtype, np.full(1, getattr(provenance, "fill", 0), data.array.dtype))
+    filled = np.zeros(2, data.array.dtype)
+    filled[0] = getattr(provenance, "fill", filled[1])
+    fill, zero = _values(Tensor(data.dtype, filled), look)["texts"]
     return {
         "family": call.family.COMMAND,
         "version": call.op.full_name,
         "attrs": {"axis": call.axis_number, "batch_dims": call.attrs.get("batch_dims")},
         **{name: getattr(call, name).value for name in ("negative", "out_of_range")},
-        "fill": _values(filled, look)["texts"][0],
+        "fills": {call.outside.value: fill, "zero": zero},
         "inputs": inputs,
         "rules": [ops.rule_name(rule) for rule in call.family.RULES],
         "rows": [_row(op, call) for op in dict.fromkeys((*call.family.ROWS, call.op))],

@@ -77,8 +77,8 @@ POLICIES: Final[tuple[dict[str, str], ...]] = (
 )
 
 
-def models() -> Iterator[tuple[str, str, dict[str, str], dict[str, Any]]]:
-    """Yield the operator, a version, the policies and the content of pages of calls."""
+def models() -> Iterator[tuple[str, dict[str, str], dict[str, Any]]]:
+    """Yield the operator, the policies and the content of pages of calls."""
     for op, (inputs, attrs) in MODELS.items():
         for version in (FAMILIES[op].ROWS[0].id, *FRAMEWORKS[op]):
             for policies in POLICIES:
@@ -87,7 +87,7 @@ def models() -> Iterator[tuple[str, str, dict[str, str], dict[str, Any]]]:
                     named["axis"] = 0
                 made, look = explain(op, *inputs, **named), Look(100)
                 content = page.page_content(made, look, scene_of(made, look, has_steps=False))
-                yield op, version, policies, content["call"]
+                yield op, policies, content["call"]
 
 
 def draws(op: str, rng: random.Random) -> tuple[list[np.ndarray[Any, Any]], dict[str, int | None]]:
@@ -156,17 +156,13 @@ def asked() -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
     rng = random.Random(33)  # noqa: S311
     known = list(enumerate(models()))
     while True:
-        number, (op, version, policies, content) = rng.choice(known)
+        number, (op, policies, content) = rng.choice(known)
         inputs, attrs = draws(op, rng)
         if content["inputs"][1]["dtype"] == "i32" and not np.array_equal(
             inputs[1], inputs[1].astype(np.int32)
         ):
             continue  # which such a type does not hold
-        row = (
-            rng.choice(content["rows"])["full_name"]
-            if "openvino" in version
-            else content["version"]
-        )
+        row = rng.choice(content["rows"])["full_name"]
         call = {
             "inputs": [
                 {"shape": each.shape, "values": [str(n) for n in each.reshape(-1).tolist()]}

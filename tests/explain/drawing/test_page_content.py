@@ -31,7 +31,8 @@ def test_a_call_that_is_drawn_whole_has_its_values() -> None:
         ("indices", "i64", (2,)),
     ]
     assert [each["texts"] for each in call["inputs"]] == [["1", "2", "3", "4"], ["1", "-1"]]
-    assert (call["family"], call["version"], call["fill"]) == ("gather", "openvino.Gather-8", "0")
+    assert (call["family"], call["version"]) == ("gather", "openvino.Gather-8")
+    assert call["fills"] == {"zero": "0"}
     assert call["attrs"] == {"axis": 1, "batch_dims": 0}
 
 
@@ -73,6 +74,12 @@ def test_the_call_of_a_framework_has_a_row_too() -> None:
     call = content_of("gather", [1, 2], [0], version="numpy.take", axis=0)["call"]
 
     assert [row["full_name"] for row in call["rows"]][-1] == call["version"] == "numpy.take"
+
+
+def test_what_fills_cells_is_that_of_the_version() -> None:
+    call = content_of("gather", np.array([1, 2], np.int32), [5], version="jax", axis=0)["call"]
+
+    assert call["fills"] == {"extreme": "-2147483648", "zero": "0"}
 
 
 def test_each_drawn_cell_has_the_ids_of_its_index_and_its_source() -> None:
