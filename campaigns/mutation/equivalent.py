@@ -253,8 +253,6 @@ PLACES: Final[dict[str, tuple[tuple[str, ...], ...]]] = {
             "if number < batch_dims",
         ),
         ("Its rank is 1 there.", "meet(end.shape[0], steps", "meet(end.shape[-1], steps"),
-        ("No rank is negative.", "        if rank == 0:", "        if rank <= 0:"),
-        ("No rank is negative.", "if rank == 0 or (", "if rank <= 0 or ("),
         (
             "Neither interval has a number.",
             "call.legal(axis[0]) or (0, -1)",
