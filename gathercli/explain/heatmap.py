@@ -6,9 +6,9 @@ The slice is read once, block by block, so it may be mapped and larger than memo
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
+from functools import cache
 from itertools import pairwise
-from math import cos, inf, radians, sin
+from math import inf
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -16,14 +16,12 @@ import numpy as np
 from gathercli.compute.storage import AnyArray, values
 from gathercli.compute.tensor import Tensor
 from gathercli.spec.dtypes import Kind
+from gathercli.text import table_beside
 
-RAMP_STEPS: Final = 64  # colours of a ramp, apart from the one of zero
-
-_CHROMA_STEP: Final = 0.002
-
-_RISING_NUMBERS: Final = (17, 18, 19, 24, 30, 36, 78, 150, 192, 229)
-# Colours of terminals along both ramps, in the same order of lightness.
-_DIVERGING_NUMBERS: Final = (25, 32, 74, 117, 189, 255, 223, 216, 173, 166, 130)
+_TABLE: Final = table_beside(__name__)
+_RAMP: Final[Sequence[str]] = _TABLE["ramp"].split()
+_TERMINAL_NUMBERS: Final[Sequence[int]] = _TABLE["terminal"]
+RAMP_STEPS: Final = len(_RAMP) - 1
 _MIDDLE_LUMINANCE: Final = 0.179  # the luminance on which black and white have one contrast, 4.58:1
 HEAT_BLOCK: Final = 1 << 17  # elements of a block
 # The least magnitude that scales a block down, so that its sum does not overflow.
@@ -57,7 +55,7 @@ class Scale(NamedTuple):
 
     @property
     def diverges(self) -> bool:
-        """Whether both signs have colours of their own."""
+        """Whether there are numbers of both signs."""
         return self.low < 0 < self.high
 
     def place(self, value: float) -> float:
@@ -78,54 +76,26 @@ class Scale(NamedTuple):
 
     def at(self, place: float) -> Color:
         """Return the colour of a place from 0 to 1."""
-        return color(round(place * RAMP_STEPS) / RAMP_STEPS, diverges=self.diverges)
+        return color(round(place * RAMP_STEPS))
 
 
-@lru_cache(2 * RAMP_STEPS + 2)
-def color(place: float, *, diverges: bool) -> Color:
-    """Return the colour of a place from 0 to 1 on a ramp.
+@cache
+def color(step: int) -> Color:
+    """Return the colour of a step of the ramp, from 0 to `RAMP_STEPS`.
 
-    >>> color(0.0, diverges=False)
-    Color(code='#26005f', number=17, is_light=False)
-    >>> color(0.5, diverges=True)
-    Color(code='#eeeeee', number=255, is_light=True)
+    >>> color(0)
+    Color(code='#00224e', number=17, is_light=False)
     """
-    numbers = _DIVERGING_NUMBERS if diverges else _RISING_NUMBERS
-    number = numbers[min(len(numbers) - 1, int(place * len(numbers)))]
-    if diverges:
-        distance = abs(2 * place - 1)
-        return _color(number, 0.95 - 0.5 * distance, 0.17 * distance, 255 if place < 0.5 else 45)
-    return _color(number, 0.25 + 0.68 * place, 0.15, 290 - 185 * place)
-
-
-def _color(number: int, lightness: float, chroma: float, hue: float) -> Color:
-    """Return the colour with at most a chroma that a screen can show."""
-    while True:
-        linear = _linear(lightness, chroma, hue)
-        if all(-1e-4 <= each <= 1 + 1e-4 for each in linear):
-            break
-        chroma -= _CHROMA_STEP
-    code = "".join(f"{round(255 * _encoded(min(1.0, max(0.0, each)))):02x}" for each in linear)
-    luminance = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+    code, numbers = _RAMP[step], _TERMINAL_NUMBERS
+    weights = zip((0.2126, 0.7152, 0.0722), (0, 2, 4), strict=True)
+    luminance = sum(weight * _linear(int(code[n : n + 2], 16) / 255) for weight, n in weights)
+    number = numbers[step * len(numbers) // len(_RAMP)]
     return Color(f"#{code}", number, luminance > _MIDDLE_LUMINANCE)
 
 
-def _linear(lightness: float, chroma: float, hue: float) -> tuple[float, float, float]:
-    """Return linear red, green and blue, outside 0 to 1 if a screen cannot show the colour."""
-    a, b = chroma * cos(radians(hue)), chroma * sin(radians(hue))
-    long = (lightness + 0.3963377774 * a + 0.2158037573 * b) ** 3
-    medium = (lightness - 0.1055613458 * a - 0.0638541728 * b) ** 3
-    short = (lightness - 0.0894841775 * a - 1.2914855480 * b) ** 3
-    return (
-        4.0767416621 * long - 3.3077115913 * medium + 0.2309699292 * short,
-        -1.2684380046 * long + 2.6097574011 * medium - 0.3413193965 * short,
-        -0.0041960863 * long - 0.7034186147 * medium + 1.7076147010 * short,
-    )
-
-
-def _encoded(linear: float) -> float:
-    """Return a linear value as sRGB encodes it."""
-    return 12.92 * linear if linear <= 0.0031308 else 1.055 * linear ** (1 / 2.4) - 0.055
+def _linear(encoded: float) -> float:
+    """Return a value of sRGB without its encoding."""
+    return encoded / 12.92 if encoded <= 0.04045 else ((encoded + 0.055) / 1.055) ** 2.4
 
 
 class Plane(NamedTuple):

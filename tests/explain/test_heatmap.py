@@ -52,36 +52,32 @@ def rises(values: list[float]) -> bool:
 
 
 def test_lightness_grows_from_low_to_high() -> None:
-    colors = [color(n / RAMP_STEPS, diverges=False) for n in range(RAMP_STEPS + 1)]
+    colors = [color(n) for n in range(RAMP_STEPS + 1)]
     numbers = list(dict.fromkeys(each.number for each in colors))
 
-    assert rises([luminance(each.code) for each in colors])
+    # the last of 256 colours are as light as each other, to the published digits
+    assert rises([luminance(each.code) for each in colors[::4]])
     assert rises([luminance(terminal_code(each)) for each in numbers])
 
 
-def test_lightness_falls_on_both_sides_of_zero() -> None:
-    colors = [color(n / RAMP_STEPS, diverges=True) for n in range(RAMP_STEPS + 1)]
-    half = RAMP_STEPS // 2
-    numbers = list(dict.fromkeys(each.number for each in colors))
-    middle = len(numbers) // 2
+def test_zero_is_grey() -> None:
+    code = Scale.of(-1, 4).color(0).code
 
-    assert rises([luminance(each.code) for each in colors[: half + 1]])
-    assert rises([luminance(each.code) for each in reversed(colors[half:])])
-    assert rises([luminance(terminal_code(each)) for each in numbers[: middle + 1]])
-    assert rises([luminance(terminal_code(each)) for each in reversed(numbers[middle:])])
+    parts = [int(code[at : at + 2], 16) for at in (1, 3, 5)]
+    assert max(parts) - min(parts) < 8
 
 
 def test_the_signs_differ_for_readers_who_see_no_red_or_no_green() -> None:
-    low, high = (color(place, diverges=True).code for place in (0.0, 1.0))
+    low, high = (color(step).code for step in (0, RAMP_STEPS))
 
     # blue remains: much of it below zero, little above
-    assert int(low[5:], 16) > 128 > int(high[5:], 16)
+    assert int(low[5:], 16) > int(low[1:3], 16)
+    assert int(high[5:], 16) < int(high[1:3], 16) // 2
 
 
-@pytest.mark.parametrize("diverges", [True, False])
-def test_text_in_black_or_white_is_readable_on_every_color(diverges: bool) -> None:
+def test_text_in_black_or_white_is_readable_on_every_color() -> None:
     for n in range(RAMP_STEPS + 1):
-        each = color(n / RAMP_STEPS, diverges=diverges)
+        each = color(n)
         ground = luminance(each.code)
         contrast = (ground + 0.05) / 0.05 if each.is_light else 1.05 / (ground + 0.05)
 

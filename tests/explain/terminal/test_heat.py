@@ -63,7 +63,7 @@ def test_no_coordinate_stands_beyond_the_last_column(run: Run, columns: int) -> 
     assert len(heading) <= len(row) <= 100
 
 
-@pytest.mark.parametrize(("depth", "code"), [("", "48;5;17"), ("truecolor", "48;2;38;0;95")])
+@pytest.mark.parametrize(("depth", "code"), [("", "48;5;17"), ("truecolor", "48;2;0;34;78")])
 def test_colors_are_those_of_the_terminal(
     run: Run, monkeypatch: pytest.MonkeyPatch, depth: str, code: str
 ) -> None:
