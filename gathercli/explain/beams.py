@@ -159,7 +159,7 @@ class BeamProvenance(Provenance[BeamTrace]):
 
 MOST_BEAM_LETTERS: Final = 3  # the largest number of letters beside a cell on several paths
 # The meaning of the letter of a cell on more paths.
-_MANY_READERS: Final = "a+n read by a and n other beams"
+_MANY_READERS: Final = "A+n read by A and n other beams"
 _MOST_BEAM_ARROWS: Final = 16  # the most arrows of a drawing, but for those of one beam
 _BEAM_LANE: Final = 30  # the space between cells for arrows
 

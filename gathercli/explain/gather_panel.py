@@ -81,7 +81,9 @@ def gather_panel(selection: Selection, at: tuple[int, ...]) -> panel.Panel:
             title_words=[words for words, _ in titles],
             # the titles of indices do not reach where arrows leave
             title_part={provenance.name: 1.0, provenance.data_name: 0.5}.get(name, 0.0),
-            emphasis=_emphasis(provenance, tensor, lined_up=lined_up),
+            emphasis=dict.fromkeys(
+                provenance.axes if name == provenance.data_name else (), "replaced"
+            ),
             upright=upright.get(name, False),
             lane=_LANE if name in leaves | enters else 0,
             has_entries=name in enters,
@@ -282,17 +284,6 @@ def _titles(provenance: GatherProvenance, tensor: panel.PanelTensor) -> list[pan
     if name == provenance.data_name and not lead:
         lines += axis_lines(provenance)
     return lines
-
-
-def _emphasis(
-    provenance: GatherProvenance, tensor: panel.PanelTensor, *, lined_up: bool
-) -> dict[int, str]:
-    """Return the coordinates that an index replaces, and those that stay."""
-    stays = range(len(tensor.shape)) if lined_up else ()
-    kinds = {d: "stays" for d in stays if d != provenance.axis}
-    if tensor.name == provenance.data_name:
-        kinds |= dict.fromkeys(provenance.axes, "replaced")
-    return kinds
 
 
 def _out_is_upright(provenance: GatherProvenance, lead: int, *, down: bool) -> bool:

@@ -56,8 +56,7 @@ class GatherView(View):
         self.axis_words = [words for words, _ in axis_lines(provenance)]
         self.spans = list(_spans(provenance))
         if provenance.axes:
-            stays = any(kind == "stays" for *_, kind in self.spans)
-            self.emphasis = ["bold: by index", *["underlined: stays"] * stays]
+            self.emphasis = ["bold: by index"]
 
     def attempts(
         self, look: Look, columns: Sequence[Limits]
@@ -273,10 +272,9 @@ class GatherView(View):
 
 
 def _spans(provenance: GatherProvenance) -> Iterator[tuple[int, int, str]]:
-    """Yield the coordinates in the equation that an index replaces, and those that stay."""
+    """Yield the coordinates in the equation that an index replaces."""
     equation = provenance.equation
     begin = equation.find("= data[") + len("= data[")
-    stays = provenance.picks_cells and not (provenance.is_tuple or provenance.call.batch_dims)
     depth = 0
     for at in range(begin, len(equation)):
         each = equation[at]
@@ -284,8 +282,6 @@ def _spans(provenance: GatherProvenance) -> Iterator[tuple[int, int, str]]:
             word = equation[begin:at].lstrip()
             if word.startswith(provenance.name):
                 yield at - len(word), at, "replaced"
-            elif stays and word:
-                yield at - len(word), at, "stays"
             begin = at + 1
             if each == "]":
                 return

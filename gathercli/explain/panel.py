@@ -17,7 +17,7 @@ from gathercli.explain.provenance import Fate, telling_traces
 from gathercli.report import header
 from gathercli.report.grid import GridWriter
 from gathercli.spec.shapes import Shape
-from gathercli.text import counted, grouped, listed
+from gathercli.text import counted, grouped, listed, table_beside
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -269,16 +269,18 @@ def unit_text(unit: Unit) -> str:
 
 
 def letter_of(number: int) -> str:
-    """Return the letter for a number: a to z, then aa, ab and so on.
+    """Return the letter for a number: A to Z, then AA, AB and so on.
+
+    They are capitals, as the letters of coordinates are small.
 
     >>> letter_of(0), letter_of(25), letter_of(26)
-    ('a', 'z', 'aa')
+    ('A', 'Z', 'AA')
     """
     name = ""
     number += 1
     while number:
         number, rest = divmod(number - 1, 26)
-        name = chr(ord("a") + rest) + name
+        name = chr(ord("A") + rest) + name
     return name
 
 
@@ -310,7 +312,7 @@ class View(ABC):
     panel_dims: range  # the output dimensions that are panels of a picture
     without_panels: str = ""  # why there are none
     axis_words: Sequence[str] = ()  # what becomes of each axis of the data
-    # the coordinates in the equation that an index replaces, and those that stay
+    # the coordinates in the equation that an index replaces
     spans: Sequence[tuple[int, int, str]] = ()
     emphasis: Sequence[str] = ()  # what emphasis in the equation means
     stacks_widely = False  # whether tensors below each other have more room without a terminal
@@ -438,31 +440,20 @@ class View(ABC):
         yield "]}\n"
 
 
-# The colours of letters, the same in a terminal and in a drawing. The hues differ for readers who
-# see no red, no green or no blue, too; black text on a fill, and a hue as text on its page, have a
-# contrast of at least 4.5:1 (WCAG 2.2, 1.4.3). Tests compute both.
-
 LIGHT_PAGE: Final = "#ffffff"
 DARK_PAGE: Final = "#0d1117"
 
 
 class Hue(NamedTuple):
-    """A colour of a letter, as ``#rrggbb``."""
+    """A colour of a letter, as ``#rrggbb``; the table beside this module says more."""
 
     name: str
-    fill: str  # a ground for text in `ON_FILL`, on any page; also text and lines on a dark page
-    ink: str  # text and lines on a light page; also a ground for white text
+    fill: str
+    ink: str
 
 
-# The hues of the letters a to f; g begins again.
-HUES: Final = (
-    Hue("blue", "#46d9f7", "#003a60"),
-    Hue("amber", "#e6ac04", "#683d09"),
-    Hue("teal", "#349280", "#11817f"),
-    Hue("cream", "#f5e096", "#776c03"),
-    Hue("violet", "#c269dd", "#940398"),
-    Hue("red", "#fc2701", "#450d0c"),
-)
+HUES: Final = tuple(Hue(**each) for each in table_beside(__name__)["hues"])
+PLAIN_HUES: Final = 6  # those after these are striped, or dashed
 ON_FILL: Final = "#000000"  # text on a fill
 
 # What is refused: lines and text on a page; the first also a ground for text in `ON_REFUSED`.
@@ -471,5 +462,7 @@ REFUSED_ON_DARK: Final = "#ff8a80"
 ON_REFUSED: Final = "#ffffff"
 
 # The styles in a terminal: of letters, and of refused cells.
-STYLES: Final = tuple(f"{ON_FILL} on {hue.fill}" for hue in HUES)
+STYLES: Final = tuple(
+    f"{ON_FILL} on {hue.fill}{' underline' * (n >= PLAIN_HUES)}" for n, hue in enumerate(HUES)
+)
 REFUSED_STYLE: Final = f"{ON_REFUSED} on {REFUSED_ON_LIGHT}"

@@ -14,7 +14,7 @@ _TITLE: Final = re.compile(r"(?:data|indices|out)(?: i64\S*)?(?= {4}|$)")
 _BATCH: Final = re.compile(r"(?:batch ([\d,]+)(?: → \d+)?|\[([\d,]+?)(?:,:)*\])(?= {4}|$)")
 _FACET: Final = re.compile(r"\[([\d,]+),:,:\](?: +(\S+))?(?: +(\S+))?")
 _NOTE: Final = re.compile(r" {3}(data\[[\d,:]*\]|zeros|refused)$")
-_LEGEND: Final = re.compile(r"(?:^| {3})([a-z]+) (data\[[\d,:]*\])(?= {3}|$)")
+_LEGEND: Final = re.compile(r"(?:^| {3})([A-Z]+) (data\[[\d,:]*\])(?= {3}|$)")
 
 
 class Shown(NamedTuple):

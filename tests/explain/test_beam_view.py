@@ -38,19 +38,19 @@ out i64[4,1,3]
 
 batch 0   max_seq_len 4
 step_ids                  parent_ids            out
-                                                    a    b   c
+                                                    A    B   C
        0      1      2          0    1     2        0    1   2
-0   a 10  bc 11     12    0     0    0     0    0  10   11  11
-1   a 20     21  bc 22    1   a 0    0  bc 1    1  20   22  22
-2  bc 30   a  9     32    2  bc 2  a 0     1    2   9   30  30
-3   a 40   b 41   c 42    3   a 1  b 0   c 0    3   9·  41  42
+0   A 10  BC 11     12    0     0    0     0    0  10   11  11
+1   A 20     21  BC 22    1   A 0    0  BC 1    1  20   22  22
+2  BC 30   A  9     32    2  BC 2  A 0     1    2   9   30  30
+3   A 40   B 41   C 42    3   A 1  B 0   C 0    3   9·  41  42
 
 each beam is followed back from its last step:
             step 3         step 2         step 1         step 0
-a  beam 0   40, parent 1 → 9, parent 0  → 20, parent 0 → 10
-b  beam 1   41, parent 0 → 30, parent 2 → 22, parent 1 → 11
-c  beam 2   42, parent 0 → 30, parent 2 → 22, parent 1 → 11
-· end_token: a ended at step 2   no letter: not read
+A  beam 0   40, parent 1 → 9, parent 0  → 20, parent 0 → 10
+B  beam 1   41, parent 0 → 30, parent 2 → 22, parent 1 → 11
+C  beam 2   42, parent 0 → 30, parent 2 → 22, parent 1 → 11
+· end_token: A ended at step 2   no letter: not read
 a cell copies the token of its beam at its step:
   out[1,0,1] = step_ids[1,0,2] = 22
   out[3,0,0] = end_token = 9
@@ -70,8 +70,8 @@ def test_a_batch_is_a_panel_and_its_beams_begin_at_its_last_step() -> None:
 
     assert "batch 1   max_seq_len 2\n" in text
     assert "2     9    10    2    1    1    2  99·  99·\n" in text
-    assert "a  batch 0, beam 0   5, parent 1 → 4, parent 0 → 1\n" in text
-    assert "d  batch 1, beam 1                 8, parent 0 → 5\n" in text
+    assert "A  batch 0, beam 0   5, parent 1 → 4, parent 0 → 1\n" in text
+    assert "D  batch 1, beam 1                 8, parent 0 → 5\n" in text
     assert "· end_token: batch 1 has 2 steps   no letter: not read\n" in text
 
 
@@ -79,9 +79,9 @@ def test_a_parent_that_is_refused_is_shown_in_its_place(run: Run) -> None:
     ran = run("explain", "gather-tree", *STRAY)
 
     assert ran.status == 65
-    assert "0  b 1    2    0    0              0    0  !  1\n" in ran.out
-    assert "2  a 5  b 6    2  ! 2 → refused  b 1    2  5  6\n" in ran.out
-    assert "a  beam 0   5, parent 2 → refused\n" in ran.out
+    assert "0  B 1    2    0    0              0    0  !  1\n" in ran.out
+    assert "2  A 5  B 6    2  ! 2 → refused  B 1    2  5  6\n" in ran.out
+    assert "A  beam 0   5, parent 2 → refused\n" in ran.out
     assert "! refused   no letter: not read\n" in ran.out
     assert ran.err.startswith("error: index 2 of `parent_ids` at `[2,0,0]` is outside axis 2")
 
@@ -90,8 +90,8 @@ def test_a_parent_that_is_filled_leaves_zero_cells_before_it(run: Run) -> None:
     ran = run("explain", "gather-tree", *STRAY, "--out-of-range", "zero")
 
     assert ran.status == 0
-    assert "1    3  b 4    1    1         b 0    1  0?  4\n" in ran.out
-    assert "a  beam 0   5, parent 2 → none\n" in ran.out
+    assert "1    3  B 4    1    1         B 0    1  0?  4\n" in ran.out
+    assert "A  beam 0   5, parent 2 → none\n" in ran.out
     assert "? zero-filled: a parent names no beam   no letter: not read\n" in ran.out
     assert ran.err.startswith("note: 1 of 3 indices outside 0..1, zero-filled; first 2 at [2,0,0]")
 
@@ -108,9 +108,9 @@ def test_letters_stand_over_columns_that_marks_widen(
     assert """
 batch 0   max_seq_len 1
 step_ids       parent_ids    out
-                                a   b
+                                A   B
      0    1       0  1          0   1
-0  a 1  b 2    0  0  0       0  1   2
+0  A 1  B 2    0  0  0       0  1   2
 1    3    4    1  1  0       1  9·  9·
 
 """ in text.replace(".\n", "·\n").replace("9. ", "9· ")
@@ -123,9 +123,9 @@ def test_letters_stand_over_columns_that_zeros_widen(run: Run) -> None:
         """
 batch 0   max_seq_len 3
 step_ids       parent_ids            out
-                                        a   b
+                                        A   B
      0    1         0           1       0   1
-0  b 1    2    0    0           0    0  0?  1
+0  B 1    2    0    0           0    0  0?  1
 """
         in ran.out
     )
@@ -139,7 +139,7 @@ def test_numbers_of_columns_that_marks_widen_stand_over_them(run: Run) -> None:
     assert (
         """
 out
-      a   b   c   d
+      A   B   C   D
       8   9   10  11
 0  …  0   0   0   0
 1  …  9·  9·  9·  9·
@@ -161,8 +161,8 @@ def test_a_parent_that_is_moved_shows_the_beam_it_names(
         explained([[[1, 2]], [[3, 4]], [[5, 6]]], parents, [3], 9, **policies), Look(80)
     )
 
-    assert f"a {parent} → 1" in text.plain
-    assert f"a  beam 0   5, parent {parent} → 1 → 4, parent 0 → 1\n" in text.plain
+    assert f"A {parent} → 1" in text.plain
+    assert f"A  beam 0   5, parent {parent} → 1 → 4, parent 0 → 1\n" in text.plain
 
 
 def test_many_steps_are_cut_in_the_middle_and_many_beams_at_the_edges() -> None:
@@ -176,7 +176,7 @@ def test_many_steps_are_cut_in_the_middle_and_many_beams_at_the_edges() -> None:
     assert "\nbatch 5   max_seq_len 20" in text
     assert "\nbatch 3 " not in text
     assert "+ read by beams that are not shown" in text
-    assert "a+n read by a and n other beams" in text
+    assert "A+n read by A and n other beams" in text
     assert re.search(r"\n\d+ of 3 600 cells of out shown; --window chooses others\n", text)
     assert max(map(cell_len, text.split("\n")[1:])) <= 80
 
@@ -184,7 +184,7 @@ def test_many_steps_are_cut_in_the_middle_and_many_beams_at_the_edges() -> None:
 def test_a_window_chooses_steps_batches_and_beams(run: Run) -> None:
     ran = run("explain", "gather-tree", *SMALL, "--window", "1:,0,1")
 
-    assert "a  beam 1   6, parent 1 → 4, parent 0 → 1\n" in ran.out
+    assert "A  beam 1   6, parent 1 → 4, parent 0 → 1\n" in ran.out
     assert "beam 0 " not in ran.out
     assert ran.out.endswith("\n2 of 6 cells of out shown\n")
 

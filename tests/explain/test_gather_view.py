@@ -48,8 +48,8 @@ def test_the_json_of_a_call_names_where_its_output_is_read(
 def test_a_refused_index_is_shown_in_its_place_and_refuses(run: Run) -> None:
     ran = run("explain", "gather", "[10,20]", "1,-1,5", "-V", "openvino-1")
     assert ran.status == 65
-    assert "a 0   1              a 0  20   data[1]\n" in ran.out
-    assert "a 1  20        ! 1  -1 → refused    ! 1       refused\n" in ran.out
+    assert "A 0   1              A 0  20   data[1]\n" in ran.out
+    assert "A 1  20        ! 1  -1 → refused    ! 1       refused\n" in ran.out
     assert "  out[1] = data[indices[1]] = data[-1 → none]: refused\n" in ran.out
     assert ran.err.startswith("error: index -1 at `[1]` is outside axis 0 of `data`")
     assert "rule: index-range" in ran.err
@@ -67,7 +67,7 @@ def test_a_negative_index_is_refused_where_the_option_says_so(run: Run) -> None:
 
 def test_a_note_counts_what_was_moved(run: Run) -> None:
     ran = run("explain", "gather", "[10,20]", "1,7", "--out-of-range", "clamp")
-    assert "a 1  7 → 1" in ran.out
+    assert "A 1  7 → 1" in ran.out
     assert "openvino.Gather-8   axis 0   batch_dims 0   --out-of-range clamp" in ran.out
     assert ran.err == "note: 1 of 2 indices outside -2..1, clamped; first 7 at [1]\n"
     assert run("explain", "gather", "[10,20]", "1,7", "-q").err == ""
@@ -96,14 +96,14 @@ out[i, s] = data[indices[i, 0], indices[i, 1], s]   for i in 0..3, s in 0..2
 data i64[2,3,3]       indices i64[4,2]       out i64[4,3]
 [0,:,:]
        0    1    2                                  0    1    2
-  0    0    1    2    a 0   (1,2)            a 0  120  121  122   data[1,2,:]
-b 1   10   11   12    b 1   (0,1)            b 1   10   11   12   data[0,1,:]
-  2   20   21   22    c 2  (1,-2) → (1,1)    c 2  110  111  112   data[1,1,:]
-[1,:,:]               a 3   (1,2)            a 3  120  121  122   data[1,2,:]
+  0    0    1    2    A 0   (1,2)            A 0  120  121  122   data[1,2,:]
+B 1   10   11   12    B 1   (0,1)            B 1   10   11   12   data[0,1,:]
+  2   20   21   22    C 2  (1,-2) → (1,1)    C 2  110  111  112   data[1,1,:]
+[1,:,:]               A 3   (1,2)            A 3  120  121  122   data[1,2,:]
        0    1    2
   0  100  101  102
-c 1  110  111  112
-a 2  120  121  122
+C 1  110  111  112
+A 2  120  121  122
 
 no letter: not read
 the tuple takes the place of coordinates 0 and 1 of data:
@@ -120,15 +120,15 @@ data i64[2,2,2]   indices i64[2,2,1,1]   out i64[4,1]
 
 batch 0,0 → 0                   batch 0,1 → 1                   batch 1,0 → 2
 data      indices     out       data      indices     out       data      indices     out
-  0  0    a 0  (1)    a 0  1    b 0  2    b 0  (0)    b 0  2    c 0  4    c 0  (0)    c 0  4
-a 1  1                            1  3                            1  5
+  0  0    A 0  (1)    A 0  1    B 0  2    B 0  (0)    B 0  2    C 0  4    C 0  (0)    C 0  4
+A 1  1                            1  3                            1  5
 
 batch 1,1 → 3
 data      indices     out
-  0  6    d 0  (1)    d 0  7
-d 1  7
+  0  6    D 0  (1)    D 0  7
+D 1  7
 
-a data[0,0,1]   b data[0,1,0]   c data[1,0,0]   d data[1,1,1]   no letter: not read
+A data[0,0,1]   B data[0,1,0]   C data[1,0,0]   D data[1,1,1]   no letter: not read
 the tuple takes the place of coordinate 2 of data:
   out[3,0] = data[1,1,indices[1,1,0]] = data[1,1,(1)] = 7
 
@@ -237,7 +237,7 @@ def test_the_cell_of_a_walk_is_shown_in_its_batch() -> None:
     first, second = text.split("\n\n")
     assert "[" not in first
     assert second.startswith("batch 1,0 → 2 ")
-    assert "c 0 [4]   c 0 [(0)]   c 0 [4]" in second
+    assert "C 0 [4]   C 0 [(0)]   C 0 [4]" in second
 
 
 @pytest.mark.parametrize(

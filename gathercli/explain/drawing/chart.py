@@ -10,6 +10,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from gathercli.explain.drawing import svg
 from gathercli.explain.drawing.scene import Box, text_width
+from gathercli.explain.panel import HUES
 
 CHART_MARGIN: Final = 28
 LABEL_SIZE: Final = 12  # the size of the text of axes, as in the table of styles
@@ -190,7 +191,7 @@ def _badge(x: float, y: float, letter: str) -> str:
     box = Box(x - 7, y - 15, 22, 21)
     return svg.element(
         "g",
-        svg.rect(box, rx=4, class_=f"group c{(ord(letter[0]) - ord('A')) % svg.COLORS}"),
+        svg.rect(box, rx=4, class_=f"group c{(ord(letter[0]) - ord('A')) % len(HUES)}"),
         svg.text(box.center[0], y, letter, class_="value"),
         class_="badge",
     )

@@ -24,9 +24,8 @@ SANS: Final = "system-ui,'Segoe UI','Helvetica Neue','DejaVu Sans',sans-serif"
 
 _SPECIAL_ATTRIBUTES: Final = {"class_": "class", "xml_space": "xml:space"}
 
-COLORS: Final = len(panel.HUES)
-
 _CELL_RADIUS: Final = 3
+_STRIPED: Final = range(panel.PLAIN_HUES, len(panel.HUES))  # the numbers of such colours
 
 CONVERTED_SUFFIXES: Final = (".png", ".pdf")  # the suffixes that need the extra `pictures`
 DRAWN_SUFFIXES: Final = (".svg", *CONVERTED_SUFFIXES)  # the suffixes of files of drawings
@@ -187,10 +186,11 @@ def _rules(bodies: Mapping[str, str], **fields: Any) -> str:
 
 def _colors(kind: str, theme: Theme) -> str:
     fields, styles = {**theme._asdict(), "on_fill": panel.ON_FILL}, _STYLES[kind]
-    parts = (
-        _rules(styles["parts"], **fields | {"n": n, "fill": fill, "line": line})
+    parts = [
+        _rules(styles[key], **fields | {"n": n, "fill": fill, "line": line})
         for n, (fill, line) in enumerate(zip(theme.fills, theme.lines, strict=True))
-    )
+        for key in ("parts", *["striped"] * (n in _STRIPED and kind == "drawing"))
+    ]
     return _rules(styles["colors"], **fields) + "".join(parts)
 
 
@@ -231,7 +231,8 @@ def elements(scene: Scene) -> Iterator[str]:
 
 
 def _classes(*words: str, color: int | None) -> str:
-    return " ".join(filter(None, (*words, "" if color is None else f"c{color % COLORS}")))
+    has_color = color is not None and color < len(panel.HUES)
+    return " ".join(filter(None, (*words, f"c{color}" if has_color else "")))
 
 
 def _cell(cell: GridCell) -> str:
@@ -239,6 +240,9 @@ def _cell(cell: GridCell) -> str:
     parts = [rect(cell.box, rx=_CELL_RADIUS)]
     if cell.fate not in ("", "copied"):
         parts.append(path(hatch(cell.box), class_="hatch"))
+    elif cell.color in _STRIPED:
+        left, middle = number(cell.box.x + 3), number(y)
+        parts.append(path(f"M{left} {middle}h{number(cell.box.width - 6)}", class_="stripes"))
     parts.append(text(x, y + 7, cell.text))
     if cell.letter:
         parts.append(text(cell.box.x + 4, cell.box.y + 11, cell.letter, class_="letter"))

@@ -62,8 +62,8 @@ def style_of(cell: panel.PanelCell) -> str:
 
 
 def letter_style(color: int) -> str:
-    """Return the style of a letter by the number of its colour."""
-    return panel.STYLES[color % len(panel.STYLES)]
+    """Return the style of a letter by the number of its colour; none after the last."""
+    return panel.STYLES[color] if color < len(panel.STYLES) else ""
 
 
 def has_columns(part: panel.PanelTensor) -> bool:

@@ -24,9 +24,9 @@ def test_a_token_of_more_beams_than_have_room_has_a_letter_and_their_number() ->
 
     texts = Picture(svg(scene_of(explanation, Look(None)))).texts
 
-    assert "a+3" in texts
-    assert "abc" not in texts
-    assert "a+n read by a and n other beams" in texts
+    assert "A+3" in texts
+    assert "ABC" not in texts
+    assert "A+n read by A and n other beams" in texts
 
 
 def test_a_drawing_says_how_many_beams_have_arrows() -> None:

@@ -51,7 +51,7 @@ def test_a_large_tensor_shows_its_edges_and_what_they_pick(run: Run) -> None:
     assert len(ran.out.splitlines()) < 60
     assert "36 of 1 000 000 cells of out shown; --window chooses others\n" in ran.out
     assert "+ read by indices that are not shown" in ran.out
-    rows = dict(re.findall(r"(?m)^([a-f]) +\d+ +(\d+)$", ran.out))
+    rows = dict(re.findall(r"(?m)^([A-F]) +\d+ +(\d+)$", ran.out))
     assert len(rows) == 6
     for letter, row in rows.items():
         assert re.search(rf"(?m)^{letter} +{row} +{row}000 ", ran.out)  # where data has it
@@ -112,7 +112,7 @@ class Drawn(NamedTuple):
 
 
 def drawn(part: PanelTensor, lines: list[Line]) -> Drawn:
-    word = "[a-z]" if part.name.endswith("_ids") else "[a-z]+"  # a token has its beams' letters
+    word = "[A-Z]" if part.name.endswith("_ids") else "[A-Z]+"  # a token has its beams' letters
     letters = {name for cell in part.cells.values() for name in re.findall(word, cell.letter)}
     texts = ["".join(text for text, _ in line).rstrip() for line in lines]
     return Drawn(part.name, texts, letters)

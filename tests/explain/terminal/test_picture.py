@@ -28,10 +28,10 @@ for i in 0..3, s in 0..2
 
 data i64[4,3]      indices i64[4]    out i64[4,3]
       0   1   2                            0   1   2
-b 0  10  11  12    a 0   3           a 0  19  20  21   data[3,:]
-  1  13  14  15    b 1   0           b 1  10  11  12   data[0,:]
-  2  16  17  18    a 2  -1 → 3       a 2  19  20  21   data[3,:]
-a 3  19  20  21    · 3  99 → none    · 3   0   0   0   zeros
+B 0  10  11  12    A 0   3           A 0  19  20  21   data[3,:]
+  1  13  14  15    B 1   0           B 1  10  11  12   data[0,:]
+  2  16  17  18    A 2  -1 → 3       A 2  19  20  21   data[3,:]
+A 3  19  20  21    · 3  99 → none    · 3   0   0   0   zeros
 
 · zero-filled   no letter: not read
 the index takes the place of coordinate 0 of data:
@@ -50,11 +50,11 @@ for i in 0..1, j in 0..2
 
 data i64[3,3]         indices i64[2,3]    out i64[2,3]
        0    1    2         0    1    2         0    1    2
-0      1  b 2  e 3    0  a 1  b 0  c 1    0  a 4  b 2  c 6
-1  a@2 4    5  c 6    1  a 1  d 2  e 0    1  a 4  d 8  e 3
-2      7  d 8    9
+0      1  B 2  E 3    0  A 1  B 0  C 1    0  A 4  B 2  C 6
+1  A@2 4    5  C 6    1  A 1  D 2  E 0    1  A 4  D 8  E 3
+2      7  D 8    9
 
-a data[1,0]   b data[0,1]   c data[1,2]   d data[2,1]   e data[0,2]
+A data[1,0]   B data[0,1]   C data[1,2]   D data[2,1]   E data[0,2]
 @n read n times   no letter: not read
 the index takes the place of coordinate 0 of data; coordinate 1 stays:
   out[0,2] = data[indices[0,2],2] = data[1,2] = 6
@@ -71,13 +71,13 @@ data i64[2,5]   indices i64[2,3]   out i64[2,3]
 
 batch 0                          batch 1
 data        indices    out       data        indices        out
-a@2 0  0    a 0  0     a 0  0    d   0  5    c 0   4        c 0  9
-    1  1    a 1  0     a 1  0        1  6    d 1   0        d 1  5
-    2  2    b 2  4     b 2  4        2  7    c 2  -1 → 4    c 2  9
+A@2 0  0    A 0  0     A 0  0    D   0  5    C 0   4        C 0  9
+    1  1    A 1  0     A 1  0        1  6    D 1   0        D 1  5
+    2  2    B 2  4     B 2  4        2  7    C 2  -1 → 4    C 2  9
     3  3                             3  8
-b   4  4                         c@2 4  9
+B   4  4                         C@2 4  9
 
-a data[0,0]   b data[0,4]   c data[1,4]   d data[1,0]   @n read n times
+A data[0,0]   B data[0,4]   C data[1,4]   D data[1,0]   @n read n times
 no letter: not read
 the index takes the place of coordinate 1 of data:
   out[1,2] = data[1,indices[1,2]] = data[1,-1 → 4] = 9
@@ -93,12 +93,12 @@ openvino.Gather-8   axis 1   batch_dims 0   out[p, i] = data[p, indices[i]]
 for p in 0..1, i in 0..1
 
 data i64[2,5]       indices i64[2]    out i64[2,2]
-   b           a                         a  b
+   B           A                         A  B
    0  1  2  3  4                         0  1
-0  0  1  2  3  4    a 0  4            0  4  0
-1  5  6  7  8  9    b 1  0            1  9  5
+0  0  1  2  3  4    A 0  4            0  4  0
+1  5  6  7  8  9    B 1  0            1  9  5
 
-a data[:,4]   b data[:,0]   no letter: not read
+A data[:,4]   B data[:,0]   no letter: not read
 the index takes the place of coordinate 1 of data:
   out[1,0] = data[1,indices[0]] = data[1,4] = 9
 
@@ -153,7 +153,7 @@ def test_colour_marks_the_same_as_the_letters(program: Program) -> None:
 
     out = program(f"COLORTERM=truecolor {line} always").stdout.decode()
 
-    for letter, number, fill in (("a", "20", fills[0]), ("b", "10", fills[1])):
+    for letter, number, fill in (("A", "20", fills[0]), ("B", "10", fills[1])):
         assert out.count(f"\x1b[38;2;0;0;0;48;2;{fill}m{letter}\x1b[0m") == 3
         assert out.count(f"\x1b[38;2;0;0;0;48;2;{fill}m {number} \x1b[0m") == 2
     plain = re.sub(r"\x1b\[[0-9;]*m", "", out)
@@ -172,7 +172,7 @@ def test_colour_marks_the_same_as_the_letters(program: Program) -> None:
 def test_a_terminal_gets_the_colours_it_has(environment: str, code: str, program: Program) -> None:
     line = f"{environment} $G explain gather '[10,20]' 1,0 --color always"
 
-    assert f"\x1b[{code}ma\x1b[0m" in program(line).stdout.decode()
+    assert f"\x1b[{code}mA\x1b[0m" in program(line).stdout.decode()
 
 
 def test_fills_end_at_the_width_of_the_terminal(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -232,8 +232,8 @@ def test_a_letter_x_is_no_count_in_ascii(run: Run) -> None:
 
 def test_leading_dimensions_are_facets_or_panels(run: Run) -> None:
     ran = run("explain", "gather", "arange:3x4x2x3x2", "[[1,-1],[0,3]]", "-a", "1")
-    assert "[0,1,0,:,:]  a" in ran.out
-    assert "[0,0,1,0,:,:]  b" in ran.out
+    assert "[0,1,0,:,:]  A" in ran.out
+    assert "[0,0,1,0,:,:]  B" in ran.out
     ran = run("explain", "gather-elements", "arange:2x2x2", "zeros:2x2x1xi64", "-a", "2")
     assert re.findall(r"\[\d,:,:\]", ran.out) == ["[0,:,:]", "[1,:,:]"]
 
@@ -241,13 +241,13 @@ def test_leading_dimensions_are_facets_or_panels(run: Run) -> None:
 @pytest.mark.parametrize(
     ("data", "shown"),
     [
-        ('["a\\u001b[31m","[link=x]y"]', 'a 0  "a\\x1b[31m"'),
-        ("[true,false]", "a 0  true"),
+        ('["a\\u001b[31m","[link=x]y"]', 'A 0  "a\\x1b[31m"'),
+        ("[true,false]", "A 0  true"),
         ("xc64=1+2j", None),
-        ("2xc64=1+2j 3", "a 0  1+2j"),
-        ("2xf64=1.5 nan", "a 0  1.5"),
-        ("2xi64=-9223372036854775808 1", "a 0  -9223372036854775808"),
-        ("2xbf16=0.1 1", "a 0  0.100098"),
+        ("2xc64=1+2j 3", "A 0  1+2j"),
+        ("2xf64=1.5 nan", "A 0  1.5"),
+        ("2xi64=-9223372036854775808 1", "A 0  -9223372036854775808"),
+        ("2xbf16=0.1 1", "A 0  0.100098"),
     ],
 )
 def test_every_type_of_value_is_shown(run: Run, data: str, shown: str | None) -> None:
