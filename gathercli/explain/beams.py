@@ -19,7 +19,7 @@ from gathercli.compute.storage import AnyArray
 from gathercli.compute.tensor import Tensor
 from gathercli.explain import panel
 from gathercli.explain.provenance import Fate, Provenance
-from gathercli.explain.selection import MOST_PANELS, shown
+from gathercli.explain.selection import MOST_PANELS, shown, without_single_gaps
 from gathercli.report.grid import GridWriter
 from gathercli.spec.dtypes import Kind
 from gathercli.spec.shapes import coordinates
@@ -221,7 +221,7 @@ class BeamSelection(panel.PanelChoice):
             return range(size)
         used = {beam for t, batch, beam in self.users if batch == b}
         ends = {0, size - 1} if most > 2 or not used else set[int]()
-        return sorted(used | ends)
+        return without_single_gaps(sorted(used | ends), size, most)
 
     def letters_of(self, b: int, beams: Sequence[int]) -> str:
         """Return the letters of beams; of many the first, and the number of the others."""
@@ -233,8 +233,8 @@ class BeamSelection(panel.PanelChoice):
 def beam_panel(selection: BeamSelection, b: int) -> panel.Panel:
     """Read a batch of GatherTree: its tensors, and the beams that pass their cells.
 
-    A path climbs `parent_ids` from its last step; the tokens at the same places of `step_ids` go to
-    the column of the beam in the output.
+    A path climbs the tokens of `step_ids` from its last step, to the beam that the parent at the
+    same place names; the tokens go to the column of the beam in the output.
     """
     provenance = selection.provenance
     at = np.ix_(selection.steps, [b], selection.beams)
@@ -358,19 +358,19 @@ def _links(
 ) -> tuple[list[panel.Link], int]:
     """Choose beams that get arrows: that of the path, and others while they are few."""
     first = [w for _, w in path.get(panel.OUT, [])]
-    most = max(1, int(_MOST_BEAM_ARROWS * share) // max(1, 2 * len(selection.steps)))
-    beams = [*first, *(w for w in selection.beams if w not in first)][:most]
-    step_ids, parent_ids, out = tensors
+    step_ids, _, out = tensors
+    room = max(1, int(_MOST_BEAM_ARROWS * share) // max(1, 2 * len(selection.steps)))
+    look, rest = selection.look, [w for w in selection.beams if w not in first]
+    most = look.most_arrows(room, len(selection.beams), len(out.cells), share) - len(first)
+    beams = [] if look.arrows == "none" else [*first, *rest[: max(0, most)]]
 
     def climbs(w: int) -> Iterator[panel.Link]:
         """Yield the arrows from each parent of a beam to its beam of the step before."""
         lane = (beams.index(w) + 1) / (len(beams) + 1)
         passed = path.get("step_ids", []) if w in first else []
         for source, target in pairwise(selection.provenance.way(b, w)):
-            if parent_ids.shows(source) and parent_ids.shows(target):
-                link = panel.Link(
-                    ("parent_ids",) * 2, source, target, (b, w), selection.colors[b, w]
-                )
+            if step_ids.shows(source) and step_ids.shows(target):
+                link = panel.Link(("step_ids",) * 2, source, target, (b, w), selection.colors[b, w])
                 yield link._replace(traced=target in passed, lane=lane)
 
     def landings(w: int) -> Iterator[panel.Link]:

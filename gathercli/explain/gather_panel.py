@@ -26,9 +26,7 @@ from gathercli.explain.selection import Selection, arrays, is_in
 from gathercli.spec.dtypes import STRING, Kind, described
 from gathercli.spec.shapes import Shape, flat_positions
 
-_MOST_SLICE_ARROWS: Final = 20
-# The most arrows of a drawing, if indices pick slices, and if they pick single cells.
-_MOST_CELL_ARROWS: Final = 12
+_MOST_ARROWS: Final = 24  # the most arrows of a drawing of many cells
 _LANE: Final = 24  # the space between cells for arrows
 
 
@@ -91,7 +89,6 @@ def gather_panel(selection: Selection, at: tuple[int, ...]) -> panel.Panel:
         tensors.append(drawn)
     data, indices, out = tensors
     whole = {None, *data.cells}
-    most = _MOST_CELL_ARROWS if provenance.picks_cells and rank > 1 else _MOST_SLICE_ARROWS
     return panel.Panel(
         at,
         (data, indices, out),
@@ -102,7 +99,7 @@ def gather_panel(selection: Selection, at: tuple[int, ...]) -> panel.Panel:
         ],
         whole_traces=[each for each in traces.values() if each.data in whole],
         path=partial(_path, provenance, at),
-        links=partial(_chosen_links, picks, tensors, most),
+        links=partial(_chosen_links, selection.look, picks, tensors),
         linkable=len(picks),
         flows_down=down,
         stance=panel.Stance.LINED_UP if lined_up else panel.Stance.CENTRED,
@@ -375,7 +372,11 @@ def _axes_from_end(provenance: GatherProvenance, pick: Pick) -> tuple[int, ...]:
 
 
 def _chosen_links(
-    picks: Picks, tensors: Sequence[panel.PanelTensor], most: int, path: panel.Path, share: float
+    look: panel.Look,
+    picks: Picks,
+    tensors: Sequence[panel.PanelTensor],
+    path: panel.Path,
+    share: float,
 ) -> tuple[list[panel.Link], int]:
     """Choose indices that get arrows: that of the path, one of each kind, and others."""
     by_name = {tensor.name: tensor for tensor in tensors}
@@ -397,12 +398,13 @@ def _chosen_links(
     }
     own = path.get(tensors[1].name, [])
     each = max(map(len, links.values()), default=1)
-    count = max(1, int(most * share) // each)
-    chosen = {*own} & links.keys()
+    some = max(1, int(_MOST_ARROWS * share) // each)
+    count = look.most_arrows(some, len(links), len(tensors[2].cells), share)
+    chosen = set() if look.arrows == "none" else {*own} & links.keys()
     kinds: set[object] = {(Fate.COPIED, False)}
     for at in links:
         kind = picks[at].fate, picks[at].is_negative
-        if kind not in kinds:
+        if kind not in kinds and count:
             chosen.add(at)
         kinds.add(kind)
     rest = [at for at in links if at not in chosen]

@@ -45,6 +45,10 @@ Word: TypeAlias = tuple[str, str]  # text and a style, or a kind
 Line: TypeAlias = list[Word]
 
 
+ARROWS: Final = ("auto", "all", "path", "none")
+MOST_CELLS_WITH_ARROWS: Final = 24  # the most output cells of a drawing with all of its arrows
+
+
 class Marks(NamedTuple):
     """The marks of a picture, in Unicode or in ASCII."""
 
@@ -71,6 +75,16 @@ class Look(NamedTuple):
     here: tuple[int, ...] | None = None  # the output cell to mark
     height: int | None = None  # the lines for the panels; None for no limit
     advice: str = "--window chooses others"  # how to see hidden cells
+    arrows: str = "auto"  # those of a drawing: all, or some if there are many; or one of `ARROWS`
+
+    def most_arrows(self, some: int, count: int, cells: int, share: float) -> int:
+        """Return how many of `count` indices or beams get arrows in a panel of so many cells.
+
+        `share` is that of the panel in the drawing, from 0 to 1.
+        """
+        if self.arrows == "auto" and cells > MOST_CELLS_WITH_ARROWS * share:
+            return some
+        return count if self.arrows in ("auto", "all") else 0
 
 
 class Placement(Enum):

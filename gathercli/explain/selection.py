@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
+from itertools import pairwise
 from itertools import product as combinations
 from typing import Any, Final
 
@@ -241,6 +242,7 @@ class Selection(PanelChoice):
             return range(size)
         if self._source is not None:  # the current cell comes first
             positions = [self._source[d], *positions]
+        room = most if depth == 1 and len(shape) - self.lead > 1 else size
         has_ends = most > 2 and depth < 3 and self.here is None
         ends = {0, size - 1} if has_ends or not positions else set[int]()
         if depth > 2:
@@ -250,7 +252,8 @@ class Selection(PanelChoice):
         else:
             most = MOST_AXIS_ROWS
         chosen = list(dict.fromkeys(positions))[: size if self.look.window else most]
-        return sorted({*chosen, *ends})
+        chosen = sorted({*chosen, *ends})
+        return chosen if depth > 2 else without_single_gaps(chosen, size, room)
 
 
 def sizes(columns: Sequence[Limits]) -> list[tuple[tuple[int, Limits], tuple[int, Limits]]]:
@@ -266,7 +269,19 @@ def shown(size: int, most: int, edge: int, here: int | None) -> Sequence[int]:
     if here is not None:
         start = max(0, min(here - edge, size - 2 * edge - 1))
         return range(start, start + 2 * edge + 1)
+    if size == 2 * edge + 1:  # a mark hides two at least
+        return [*range(edge), *range(edge + 2, size)]
     return shown_positions(size, most, edge) or [0]
+
+
+def without_single_gaps(coords: list[int], size: int, most: int) -> list[int]:
+    """Add each coordinate that is hidden alone, unless there would be more than `most`.
+
+    >>> without_single_gaps([0, 2, 5], 7, 5), without_single_gaps([0, 2], 4, 2)
+    ([0, 1, 2, 5, 6], [0, 2])
+    """
+    alone = [n + 1 for n, after in pairwise([-1, *coords, size]) if after == n + 2]
+    return coords if len(coords) + len(alone) > most else sorted([*coords, *alone])
 
 
 def is_in(at: Sequence[int], unit: Unit) -> bool:

@@ -378,23 +378,19 @@ class End:
         turn = self._block.turn
         return not self.leaves or turn(self._cell).width < turn(self._frame.inner).width
 
-    def lane(self, *, after: bool = False) -> scene.Lane:
-        """Return the lane of the arrow; `after` is that on the far side of the cell.
-
-        There it lies beyond the lane of a line that leaves the same cell.
-        """
+    def lane(self, order: float | None = None) -> scene.Lane:
+        """Return the lane of the arrow, in the order of cells or another."""
         block, box = self._block, self._block.turn(self._cell)
         space = (self._frame.columns if block.down else self._frame.rows).space
-        enters = not self.leaves and not after
-        start = box.y - space if enters else box.bottom
-        return scene.Lane(block.grid(self._frame), start, space, enters, box.x - after)
+        start = box.bottom if self.leaves else box.y - space
+        order = box.x if order is None else order
+        return scene.Lane(block.grid(self._frame), start, space, not self.leaves, order)
 
-    def stop(self, lanes: scene.Lanes, *, turns: bool) -> scene.Stop:
-        """Return where the arrow ends, which may come in from the far end of the grid."""
+    def stop(self, lanes: scene.Lanes) -> scene.Stop:
+        """Return where the arrow ends."""
         block, outer = self._block, self._frame.outer
         above = block.subtitle_height if block.down else 0
         frame = block.turn(scene.Box(outer.x, outer.y - above, outer.width, outer.height + above))
         if not self.needs_lane:
             return scene.Stop(block.turn(self.box), frame)
-        back = lanes.place(self.lane(after=True)) if turns and not self.leaves else None
-        return scene.Stop(block.turn(self._cell), frame, lanes.place(self.lane()), back)
+        return scene.Stop(block.turn(self._cell), frame, lanes.place(self.lane()))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from math import inf
 from typing import Any, Final, NamedTuple
 
 from gathercli.explain.drawing import scene
@@ -12,7 +11,8 @@ from gathercli.explain.panel import OUTSIDE_PLACE, Link, Panel, Path, Stance
 from gathercli.explain.provenance import Fate
 
 CHANNEL_SPACE: Final = 104  # the space between tensors, for arrows
-SPACE_BEYOND_AXIS: Final = 14  # the space beyond an axis, for arrows from its end
+SPACE_BEYOND_AXIS: Final = 14  # half the space beyond an axis, before the place outside
+_CLIMB_SHIFT: Final = 12  # the distance of the first and last arrow between two cells of a tensor
 
 _TITLE_HEIGHT: Final = 30
 # The heights of the title of a tensor, or of a panel, and of a line below it.
@@ -32,6 +32,8 @@ def panel_drawings(panels: Sequence[Panel]) -> list[PanelDrawing]:
 def align(drawings: Sequence[PanelDrawing]) -> None:
     """Give the cells of each tensor, and the spaces between them, one width in all panels."""
     if any(each.panel.stance is Stance.LEVEL for each in drawings):
+        for each in drawings:
+            each.measure([block.cell_width for block in each.blocks], each.lane_widths)
         return
     every = list(zip(*(each.blocks for each in drawings), strict=True))
     widths = [max(block.cell_width for block in blocks) for blocks in every]
@@ -46,7 +48,6 @@ class _Way(NamedTuple):
     link: Link
     ids: tuple[str, ...]  # of the elements at its ends
     stops: tuple[scene.Stop, ...]
-    bend: float | None  # what it passes across the flow, beyond the end of an axis
     kinds: tuple[str, ...]
 
 
@@ -227,11 +228,12 @@ class PanelDrawing:
         """Return the use of the spaces between cells."""
         lanes = scene.Lanes()
         for link in self.links:
-            for end in [] if link.climbs else self._ends(link):
+            if link.climbs:
+                lanes.add(self._climb_lane(link))
+                continue
+            for end in self._ends(link):
                 if end is not None and end.needs_lane:
                     lanes.add(end.lane())
-                    if not end.leaves and self._turns(link):
-                        lanes.add(end.lane(after=True))
         return lanes
 
     def arrows(self) -> Iterator[scene.Arrow]:
@@ -240,7 +242,7 @@ class PanelDrawing:
         ways: dict[tuple[str, ...], _Way] = {}
         for link in self.links:
             if link.climbs:
-                yield self._climb(link)
+                yield self._climb(link, lanes)
             else:
                 way = self._way(link, lanes)
                 ways.setdefault(way.ids, way)
@@ -248,28 +250,28 @@ class PanelDrawing:
         for way in ways.values():
             groups.setdefault(way.ids[1], []).append(way)
         for group in groups.values():
-            levels = [each.stops[0].level if each.bend is None else inf for each in group]
+            levels = [each.stops[0].level for each in group]
             targets = scene.spread(levels, [each.stops[1] for each in group])
             for way, stop in zip(group, targets, strict=True):
-                d = scene.route(way.stops[0], stop, down=self._down, bend=way.bend)
+                d = scene.route(way.stops[0], stop, down=self._down)
                 yield scene.Arrow(way.ids[0], way.ids[1], d, way.link.color, way.kinds)
 
-    def _climb(self, link: Link) -> scene.Arrow:
-        block = self._by_name[link.names[0]]
-        source, target = (End(block, at, leaves=True) for at in (link.source, link.target))
-        d = scene.climb(source.box, target.box, link.lane)
+    def _climb(self, link: Link, lanes: scene.Lanes) -> scene.Arrow:
+        source, target = (
+            End(self._by_name[link.names[0]], at, leaves=True) for at in (link.source, link.target)
+        )
+        shift, lane = (link.lane - 0.5) * _CLIMB_SHIFT, lanes.place(self._climb_lane(link))
+        d = scene.climb(source.box, target.box, shift, lane)
         return scene.Arrow(source.id, target.id, d, link.color, ("picks", *_kinds(link)))
 
-    def _turns(self, link: Link) -> bool:
-        """Whether an arrow bends round the end of an axis along the flow."""
-        rank = len(link.target)
-        is_cell = None not in link.target and rank - len(self.panel.at) > 1
-        return not link.lands and is_cell and rank - (2 if self._down else 1) in link.from_end
+    def _climb_lane(self, link: Link) -> scene.Lane:
+        """Return the lane across of an arrow within a tensor, below those that leave it."""
+        source = End(self._by_name[link.names[0]], link.source, leaves=False)
+        return source.lane(source.box.x + link.lane)
 
     def _way(self, link: Link, lanes: scene.Lanes) -> _Way:
         kinds = ["lands" if link.lands else "picks", *_kinds(link)]
         ids, stops = list[str](), list[scene.Stop]()
-        turns = self._turns(link)
         for end in self._ends(link):
             if end is None:
                 box = scene.turned(self.outside) if self._down else self.outside
@@ -277,12 +279,10 @@ class PanelDrawing:
                 stops.append(scene.Stop(box, box))
             else:
                 ids.append(end.id)
-                stops.append(end.stop(lanes, turns=turns))
-        bend = None
+                stops.append(end.stop(lanes))
         if not link.lands and link.from_end:
             kinds.append("negative")
-            bend = None if turns else stops[1].frame.bottom + SPACE_BEYOND_AXIS
-        return _Way(link, tuple(ids), tuple(stops), bend, tuple(kinds))
+        return _Way(link, tuple(ids), tuple(stops), tuple(kinds))
 
 
 def _kinds(link: Link) -> Iterator[str]:

@@ -149,8 +149,8 @@ class Grid(NamedTuple):
 class Arrow(NamedTuple):
     """A line from a cell or slice to another, by the ids of their elements.
 
-    Its kinds are ``picks`` from an index, ``lands`` to the output; ``negative`` if it bends round
-    the end of the axis; ``filled`` or ``refused``; ``traced`` on the path of the traced cell.
+    Its kinds are ``picks`` from an index, ``lands`` to the output; ``negative`` from an index that
+    counts from the end; ``filled`` or ``refused``; ``traced`` on the path of the traced cell.
     """
 
     source: str
@@ -254,8 +254,6 @@ class Stop(NamedTuple):
     frame: Box  # the grid that it lies in, with its labels
     # where the line runs between cells, across the flow; None if it reaches the edge without that
     lane: float | None = None
-    # the same on the far side of the cell, for a line that turns round at the end of the grid
-    back: float | None = None
     # how far from the middle of the box a line without a lane comes in, across the flow
     shift: float = 0
 
@@ -285,39 +283,28 @@ def turned(box: Box) -> Box:
     return Box(box.y, box.x, box.height, box.width)
 
 
-def route(source: Stop, target: Stop, *, down: bool, bend: float | None = None) -> str:
-    """Return the path of an arrow.
-
-    It passes `bend`, a place across the flow beyond the end of an axis; None for a straight one.
-    """
+def route(source: Stop, target: Stop, *, down: bool) -> str:
+    """Return the path of an arrow."""
     start, out = _exit(source)
     into, end = _entry(target)
     points = [*start, out]
     pen = _Pen(down=down)
     pen.line(points)
-    if bend is None:
-        reach = max(14.0, (into[0] - out[0]) / 2)
-        pen.curve((out[0] + reach, out[1]), (into[0] - reach, into[1]), into)
-    else:
-        way = into[0] - out[0]
-        low = (out[0] + way * 0.6, bend)
-        pen.curve((out[0] + way * 0.4, out[1]), (low[0] - way * 0.3, bend), low)
-        pen.curve((low[0] + way * 0.22, bend), (into[0] - way * 0.22, into[1]), into)
+    reach = max(14.0, (into[0] - out[0]) / 2)
+    pen.curve((out[0] + reach, out[1]), (into[0] - reach, into[1]), into)
     pen.line([into, *end])
     pen.head(end[-2] if len(end) > 1 else into, end[-1])
     return pen.d
 
 
-def climb(source: Box, target: Box, lane: float) -> str:
+def climb(source: Box, target: Box, shift: float, lane: float) -> str:
     """Return the path of an arrow from the upper edge of a cell to the lower edge of another.
 
-    The lane is the part of the space between them below its way across, from 0 to 1.
+    It leads across at `lane`, so far right of their middles.
     """
     pen = _Pen(down=False)
-    (start, _), (end, _) = source.center, target.center
-    start, end = start + (lane - 0.5) * 12, end + (lane - 0.5) * 12
-    middle = source.y - (source.y - target.bottom) * (0.2 + 0.5 * lane)
-    points = [(start, source.y), (start, middle), (end, middle), (end, target.bottom)]
+    start, end = (box.center[0] + shift for box in (source, target))
+    points = [(start, source.y), (start, lane), (end, lane), (end, target.bottom)]
     pen.line(points if start != end else [points[0], points[-1]])
     pen.head((end, source.y), points[-1])
     return pen.d
@@ -337,11 +324,8 @@ def _entry(stop: Stop) -> tuple[Point, list[Point]]:
     box, frame = stop.box, stop.frame
     if stop.lane is None:
         return (min(box.x, frame.x) - _SHAFT_LENGTH, stop.level), [(box.x, stop.level)]
-    edge, u = (frame.x - 4, stop.lane), box.x + box.width * 0.28
-    if stop.back is None:
-        return edge, [(u, stop.lane), (u, box.y)]
-    far = frame.right + 12
-    return edge, [(far, stop.lane), (far, stop.back), (u, stop.back), (u, box.bottom)]
+    u = box.x + box.width * 0.28
+    return (frame.x - 4, stop.lane), [(u, stop.lane), (u, box.y)]
 
 
 class _Pen:

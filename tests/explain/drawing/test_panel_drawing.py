@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pytest
 
 from gathercli import explain
 from gathercli.explain.drawing.explanation import scene_of
@@ -30,14 +32,52 @@ def test_a_token_of_more_beams_than_have_room_has_a_letter_and_their_number() ->
 
 
 def test_a_drawing_says_how_many_beams_have_arrows() -> None:
-    parents = [[[0, 0, 0]], [[1, 0, 2]], [[2, 2, 0]], [[0, 1, 1]]]
-    explanation = explain("gather-tree", np.arange(12).reshape(4, 1, 3), parents, [4], 0)
+    parents = np.arange(45).reshape(9, 1, 5) % 5
+    explanation = explain("gather-tree", np.arange(1, 46).reshape(9, 1, 5), parents, [9], 0)
 
     picture = Picture(svg(scene_of(explanation, Look(None))))
 
     beams = {way.target.at[2] for way in picture.ways if "lands" in way.kinds}
-    assert f"arrows for {len(beams)} of 3 beams; letters mark the rest" in picture.texts
-    assert len(beams) < 3
+    assert f"arrows for {len(beams)} of 5 beams; letters mark the rest" in picture.texts
+    assert len(beams) < 5
+
+
+@pytest.mark.parametrize(
+    ("arrows", "count"), [("auto", 9), ("all", 9), ("path", 1), ("none", 0)], ids=str
+)
+def test_a_drawing_of_few_cells_has_all_arrows_that_are_not_declined(
+    arrows: str, count: int
+) -> None:
+    explanation = explain("gather-elements", np.ones((3, 3)), np.eye(3, dtype=int) + 1, axis=0)
+
+    picture = Picture(svg(scene_of(explanation, Look(None, arrows=arrows))))
+
+    for kind in ("picks", "lands"):
+        assert len([way for way in picture.ways if kind in way.kinds]) == count
+
+
+def test_the_path_of_a_beam_runs_through_its_tokens() -> None:
+    steps, parents = np.arange(1, 7).reshape(3, 1, 2), [[[0, 0]], [[1, 0]], [[0, 0]]]
+    explanation = explain("gather-tree", steps, parents, [3], 0)
+
+    ways = Picture(svg(scene_of(explanation, Look(None), cell=(0, 0, 1)))).ways
+
+    traced = [each for each in ways if {"traced", "picks"} <= each.kinds]
+    assert {each.target.tensor for each in traced} == {"step_ids"}
+    assert [(each.source.at, each.target.at) for each in traced] == [
+        ((2, 0, 1), (1, 0, 0)),
+        ((1, 0, 0), (0, 0, 1)),
+    ]
+
+
+def test_no_mark_hides_a_single_row() -> None:
+    rows = [0, 2, 4, 6, 9, 11, 13, 15, 17, 19]
+    explanation = explain("gather", np.zeros((20, 2)), rows)
+
+    picture = Picture(svg(scene_of(explanation, Look(None))))
+
+    shown = sorted({at[0] for at in picture.tensor("data") if at[0] is not None})
+    assert not [n for n, after in pairwise([-1, *shown, 20]) if after == n + 2]
 
 
 def test_a_drawing_says_how_many_batches_it_shows() -> None:
