@@ -61,7 +61,9 @@ def gather_panel(selection: Selection, at: tuple[int, ...]) -> panel.Panel:
     every = [link for pick in picks.values() for link in pick.links]
     enters = {link.names[1] for link in every if _is_cell(link.target, lead)}
     leaves = {link.names[0] for link in every if _is_cell(link.source, lead)}
-    down, rank = _flows_down(provenance, lead), len(provenance.data.shape) - lead
+    down, rank = selection.look.down, len(provenance.data.shape) - lead
+    if down is None:
+        down = _flows_down(provenance, lead)
     lined_up = provenance.picks_cells and not provenance.is_tuple and rank > 1
     tensors = []
     for tensor in (
@@ -72,6 +74,7 @@ def gather_panel(selection: Selection, at: tuple[int, ...]) -> panel.Panel:
         name, titles = tensor.name, _titles(provenance, tensor)
         upright = {
             provenance.name: not down,
+            provenance.data_name: not down and rank == 1,
             panel.OUT: _out_is_upright(provenance, lead, down=down),
         }
         drawn = tensor._replace(

@@ -76,6 +76,7 @@ class Look(NamedTuple):
     height: int | None = None  # the lines for the panels; None for no limit
     advice: str = "--window chooses others"  # how to see hidden cells
     arrows: str = "auto"  # those of a drawing: all, or some if there are many; or one of `ARROWS`
+    down: bool | None = None  # whether a drawing flows down, else to the right; None to choose
 
     def most_arrows(self, some: int, count: int, cells: int, share: float) -> int:
         """Return how many of `count` indices or beams get arrows in a panel of so many cells.

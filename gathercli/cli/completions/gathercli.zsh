@@ -258,7 +258,7 @@ _gathercli() {
             '--save=[Also keep the picture: .svg, .png, .pdf, .html or .txt]:path:_files' \
             '--format=[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
             '-f[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
-            '--aspect=[Give a saved drawing margins to this ratio of width to height, such as 16:9]:w:h: ' \
+            '--aspect=[Lay out a drawing as a slide of this ratio of width to height, such as 16:9]:w:h: ' \
             '--no-clobber[Do not replace an existing file]' \
             '--window=[What to show of the output, a slice a dimension: 0:3,:,10:20]:slices: ' \
             '--cell=[Trace one output cell in words and coordinates]:i,j,...: ' \
@@ -298,7 +298,7 @@ _gathercli() {
             '--format=[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
             '-f[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
             '--save=[Also keep the picture: .svg, .png, .pdf, .html or .txt]:path:_files' \
-            '--aspect=[Give a saved drawing margins to this ratio of width to height, such as 16:9]:w:h: ' \
+            '--aspect=[Lay out a drawing as a slide of this ratio of width to height, such as 16:9]:w:h: ' \
             '--no-clobber[Do not replace an existing file]' \
             '--threads=[How many threads work on large tensors; default as many as there are cores]:n: ' \
             '-j[How many threads work on large tensors; default as many as there are cores]:n: ' \
@@ -339,7 +339,7 @@ _gathercli() {
             '--save=[Also keep the picture: .svg, .png, .pdf, .html or .txt]:path:_files' \
             '--format=[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
             '-f[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
-            '--aspect=[Give a saved drawing margins to this ratio of width to height, such as 16:9]:w:h: ' \
+            '--aspect=[Lay out a drawing as a slide of this ratio of width to height, such as 16:9]:w:h: ' \
             '--no-clobber[Do not replace an existing file]' \
             '--threads=[How many threads work on large tensors; default as many as there are cores]:n: ' \
             '-j[How many threads work on large tensors; default as many as there are cores]:n: ' \
@@ -554,7 +554,7 @@ _gathercli() {
             '--format=[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
             '-f[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
             '--save=[Also keep the picture: .svg, .png, .pdf, .html or .txt]:path:_files' \
-            '--aspect=[Give a saved drawing margins to this ratio of width to height, such as 16:9]:w:h: ' \
+            '--aspect=[Lay out a drawing as a slide of this ratio of width to height, such as 16:9]:w:h: ' \
             '--no-clobber[Do not replace an existing file]' \
             '--heat[Also draw two dimensions by colour or shade, in bins that fit, by their means]' \
             '--window=[What --heat and --save draw, a slice a dimension: 0,:,10:20]:slices: ' \

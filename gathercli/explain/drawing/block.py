@@ -19,7 +19,7 @@ _COORDINATE_SIZE: Final = 12  # the size of the text of a coordinate
 # The space between coordinates and cells, and about that to the rectangle of a slice.
 _LABEL_SPACE: Final = 8
 _SLICE_BORDER: Final = 3  # the space between the cells of a slice and its rectangle
-CELL_TEXT: Final = 15  # the size of the text of cells
+CELL_TEXT: Final = 19  # the size of the text of cells
 _FACET_SPACE: Final = 22  # the space between facets
 _SUBTITLE_HEIGHT: Final = 20  # the height of the name of a facet
 _CORNER_SPACE: Final = 6  # the space after it, where arrows come in from above
@@ -76,12 +76,20 @@ class GridFrame:
     """The places of the cells of a matrix or vector, with labels above and to the left.
 
     The labels of rows are at least `corner` wide. With `has_entries` lines come in to cells, so
-    that there is a space before the first ones. `width` and `height` include the labels.
+    that there is a space before the first ones. The margin, to the sides and above and below, is
+    for lines too. `width` and `height` include the labels and the margin.
     """
 
     def __init__(
-        self, rows: Ruler, columns: Ruler, *, corner: float = 0, has_entries: bool = False
+        self,
+        rows: Ruler,
+        columns: Ruler,
+        *,
+        margin: tuple[float, float],
+        corner: float = 0,
+        has_entries: bool = False,
     ) -> None:
+        self._margin = margin
         self.rows, self.columns = rows, columns
         self._x = self._y = 0.0
         self._step = rows.label_width + 8
@@ -90,8 +98,8 @@ class GridFrame:
         self.top = 15.0 * columns.label_rows + _LABEL_SPACE if columns.label_rows else 0
         self.lane_left = columns.space if has_entries and columns.space > CELL_SPACE else 0
         self.lane_top = rows.space if has_entries and rows.space > CELL_SPACE else 0
-        self.width = self.left + self.lane_left + columns.total + _after(columns)
-        self.height = self.top + self.lane_top + rows.total + _after(rows)
+        self.width = self.left + self.lane_left + columns.total + _after(columns) + 2 * margin[0]
+        self.height = self.top + self.lane_top + rows.total + _after(rows) + 2 * margin[1]
 
     def move_to(self, x: float, y: float) -> None:
         """Set the upper left corner."""
@@ -105,7 +113,8 @@ class GridFrame:
     @property
     def inner(self) -> scene.Box:
         """The place of the cells."""
-        x, y = self._x + self.left + self.lane_left, self._y + self.top + self.lane_top
+        x, y = self._x + self._margin[0], self._y + self._margin[1]
+        x, y = x + self.left + self.lane_left, y + self.top + self.lane_top
         return scene.Box(x, y, self.columns.total, self.rows.total)
 
     def box(self, row: int, column: int) -> scene.Box:
@@ -181,8 +190,8 @@ class TensorBlock:
     """A tensor, laid out: the frame of each facet, and the size of all.
 
     Where the panel flows down, facets stand beside each other. Its cells are `narrowest` wide at
-    least; lines run between them in lanes so wide, 0 without lines. The coordinates of the
-    dimensions `from_end` are also written from the end.
+    least; lines run between them, and beside a facet, in lanes so wide, 0 without lines. The
+    coordinates of the dimensions `from_end` are also written from the end.
     """
 
     def __init__(
@@ -191,10 +200,11 @@ class TensorBlock:
         tensor: PanelTensor,
         from_end: frozenset[int],
         *,
-        lane: float,
+        lanes: tuple[float, float],
         narrowest: float = LEAST_WIDTH,
     ) -> None:
-        self.tensor, self.space, self._from_end = tensor, lane, from_end
+        self.tensor, self._from_end = tensor, from_end
+        self.space, self.margin = lanes
         self.down = panel.flows_down
         lead, rank = len(tensor.lead), len(tensor.inner)
         self.is_empty = tensor.is_empty
@@ -226,7 +236,9 @@ class TensorBlock:
             rulers.append(Ruler(names, size, length, space, from_end=d in self._from_end))
         corner = scene.text_width(self._subtitle(self.facets[-1]), 13, mono=False) + _CORNER_SPACE
         beside = self.down and len(tensor.inner) > 2
-        return GridFrame(*rulers, corner=corner if beside else 0, has_entries=tensor.has_entries)
+        margin = (self.margin, 0.0) if self.down else (0.0, self.margin)
+        corner = corner if beside else 0
+        return GridFrame(*rulers, margin=margin, corner=corner, has_entries=tensor.has_entries)
 
     def _subtitle(self, facet: tuple[int, ...]) -> str:
         """Return the name of a facet, and that from the end if it is wanted."""
@@ -311,13 +323,17 @@ class TensorBlock:
         """Return a box along the flow and across it."""
         return scene.turned(box) if self.down else box
 
-    def lane_width(self, lanes: scene.Lanes) -> float:
-        """Return the space between cells that lines need; 0 without lines."""
-        return lanes.width({self.grid(frame) for frame in self.frames.values()})
+    def lane_widths(self, lanes: scene.Lanes) -> tuple[float, float]:
+        """Return the space that lines need between cells, and beside a facet; 0 without lines."""
+        between, beside = (
+            lanes.width({self.grid(frame, beside=each) for frame in self.frames.values()})
+            for each in (False, True)
+        )
+        return max(self.space, between), max(self.margin, beside)
 
-    def grid(self, frame: GridFrame) -> str:
-        """Return what tells a frame apart."""
-        return f"{self.tensor.name}{frame.outer}"
+    def grid(self, frame: GridFrame, *, beside: bool) -> str:
+        """Return what tells the spaces within a frame, or those beside it, apart."""
+        return f"{self.tensor.name}{frame.outer}{beside}"
 
     def direction(self, d: int) -> int | None:
         """Return 0 for a dimension that is the rows of a facet, 1 for columns, else None."""
@@ -372,19 +388,21 @@ class End:
 
     @property
     def needs_lane(self) -> bool:
-        """Whether the arrow runs between cells to reach the edge of the grid."""
-        if self.is_slice:
-            return False
+        """Whether the arrow runs between cells, or past slices, to reach the edge of the grid."""
         turn = self._block.turn
-        return not self.leaves or turn(self._cell).width < turn(self._frame.inner).width
+        enters = not self.leaves and not self.is_slice
+        return enters or turn(self.box).width < turn(self._frame.inner).width
 
     def lane(self, order: float | None = None) -> scene.Lane:
         """Return the lane of the arrow, in the order of cells or another."""
-        block, box = self._block, self._block.turn(self._cell)
-        space = (self._frame.columns if block.down else self._frame.rows).space
+        block, box, ruler = self._block, self._block.turn(self.box), self._frame.rows
+        if block.down:
+            ruler = self._frame.columns
+        space = block.margin if self.is_slice else ruler.space
         start = box.bottom if self.leaves else box.y - space
+        grid = block.grid(self._frame, beside=self.is_slice)
         order = box.x if order is None else order
-        return scene.Lane(block.grid(self._frame), start, space, not self.leaves, order)
+        return scene.Lane(grid, start, space, not self.leaves, order)
 
     def stop(self, lanes: scene.Lanes) -> scene.Stop:
         """Return where the arrow ends."""
@@ -393,4 +411,4 @@ class End:
         frame = block.turn(scene.Box(outer.x, outer.y - above, outer.width, outer.height + above))
         if not self.needs_lane:
             return scene.Stop(block.turn(self.box), frame)
-        return scene.Stop(block.turn(self._cell), frame, lanes.place(self.lane()))
+        return scene.Stop(block.turn(self.box), frame, lanes.place(self.lane()))

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from math import ceil, inf, log
-from typing import Any, Final
+from itertools import accumulate
+from math import inf, log
+from operator import itemgetter
+from typing import Any, Final, NamedTuple
 
-from gathercli.explain.drawing.panel_drawing import PanelDrawing, align, panel_drawings
+from gathercli.explain.drawing.block import CELL_TEXT
+from gathercli.explain.drawing.panel_drawing import PanelDrawing, align, most_lanes, panel_drawings
 from gathercli.explain.drawing.scene import Caption, Scene, text_width
 from gathercli.explain.explained_call import view_of
-from gathercli.explain.panel import Look, PanelChoice, View
+from gathercli.explain.panel import Look, Panel, PanelChoice, View
 from gathercli.explain.provenance import Provenance, telling_traces
 from gathercli.explain.selection import COLUMN_LIMITS, sizes
 from gathercli.report import header
@@ -28,68 +31,239 @@ _MOST_WIDTH: Final = 1600
 _MOST_HEIGHT: Final = 800  # the largest size of the tensors, if fewer cells are smaller
 # The ratio of sizes from which fewer cells are worth it though they do not fit either.
 _WORTHWHILE_RATIO: Final = 0.8
+# The height of a slide whose values have 28 of 1080 pixels, and how much larger one with all cells
+# may be before it has fewer.
+SLIDE_HEIGHT: Final = CELL_TEXT * 1080 / 28
+_LARGER_SLIDE: Final = 1.3
+_SLIDE_CHANNEL: Final = 54  # the least space between tensors on a slide,
+_WIDEST_CHANNEL: Final = 200  # and the most
+_FILLED_PART: Final = 0.84  # the part of the width of a slide that a drawing fills where it can
+_WIDENING: Final = 1.12  # the factor by which cells become wider to fill it,
+_WIDENINGS: Final = 8  # and how often at most
+
+
+class Form(NamedTuple):
+    """The form of a drawing."""
+
+    title: str | None = None
+    has_steps: bool = True  # whether the trace of the cell stands below it
+    bare: bool = False  # whether it has no words but those of the tensors
+    aspect: tuple[int, int] | None = None  # the width and the height of a slide, as a ratio
+
+    @property
+    def ratio(self) -> float | None:
+        """The ratio of width to height; None if it is free."""
+        return None if self.aspect is None else self.aspect[0] / self.aspect[1]
+
+    @property
+    def margin(self) -> int:
+        """The space around all, and below the tensors."""
+        return _SCENE_MARGIN if self.aspect is None else 20
+
+
+class Layout(NamedTuple):
+    """The places of all parts of a drawing."""
+
+    size: tuple[float, float]
+    notes: tuple[float, float]  # the corner of the lines of words
+    filled: float  # the width of the tensors, and of words beside them
+    columns: int  # of panels
 
 
 def scene_of(
-    provenance: Provenance[Any],
-    look: Look,
-    *,
-    cell: tuple[int, ...] | None = None,
-    title: str | None = None,
-    has_steps: bool = True,
-    aspect: tuple[int, int] | None = None,
+    provenance: Provenance[Any], look: Look, *, cell: tuple[int, ...] | None = None, **form: Any
 ) -> Scene:
-    """Draw the provenance of the output cells that a look shows, below a title.
+    """Draw the provenance of the output cells that a look shows, in a `Form`.
 
     The path of the cell is strong and all else faint; without one that of a telling cell is strong
-    with the rest as usual. With `has_steps` its trace stands below; a page writes that of any cell
-    itself. The arrangement comes near to the aspect, the ratio of width to height, if there is one.
+    with the rest as usual.
     """
-    cell, view = None if cell is None else provenance.normalized(cell), view_of(provenance)
-    selection, drawings = _fitting(view, look, cell)
-    panels = [each.panel for each in drawings]
-    traced = _traced(provenance, drawings, cell)
-    for each in drawings:
-        each.link(traced, 1 / len(drawings))
-    align(drawings)
-    head = _heading(view, title)
-    top = _SCENE_MARGIN + head[-1].y + 30
-    ratio = None if aspect is None else aspect[0] / aspect[1]
-    width, height = _arrange(drawings, _SCENE_MARGIN, top, ratio or _USUAL_RATIO)
-    captions = [each for drawing in drawings for each in drawing.captions()]
-    captions += [each._replace(x=_SCENE_MARGIN, y=each.y + _SCENE_MARGIN) for each in head]
-    grids = [grid for drawing in drawings for grid in drawing.grids()]
-    cut = [*dict.fromkeys(remark for panel in panels for remark in panel.remarks)]
-    cut += _without_arrows(view, drawings)
-    cut += filter(None, [view.hidden(selection, view.parts(selection, drawn=True))])
-    mark = look.marks.hidden
-    if any(cell.letter == mark for grid in grids for cell in grid.cells):
-        cut.append(f"{mark} read by indices that are not shown")
-    words = _notes(view, look, traced if has_steps else None)
-    words += [Caption(0, 0, text, "note") for text in cut]
-    x, y = _notes_corner(words, width, top + height, top, ratio)
-    for line in words:
-        y += _NOTE_LINE if line.kind == "step" else _NOTE_LINE + 4
-        captions.append(line._replace(x=x, y=y))
-    return Scene(
-        max(width + _SCENE_MARGIN, *map(_right, captions)) + _SCENE_MARGIN,
-        max(top + height, y) + _SCENE_MARGIN,
-        f"{title or provenance.call.op.full_name}: {provenance.equation}",
-        view.description(panels),
-        grids,
-        [arrow for drawing in drawings for arrow in drawing.arrows()],
-        captions,
-        faint=cell is not None,
-    )
+    cell = None if cell is None else provenance.normalized(cell)
+    return _Draft(provenance, look, Form(**form), cell).scenes(None if cell is None else [cell])[0]
 
 
-def _heading(view: View, title: str | None) -> list[Caption]:
+def scenes_of(provenance: Provenance[Any], look: Look, **form: Any) -> list[Scene]:
+    """Draw the path of each output cell that a look shows, in scenes that are alike but for it."""
+    draft = _Draft(provenance, look, Form(**form), None)
+    traces = (trace for each in draft.drawings for trace in each.panel.traces.values())
+    return draft.scenes(sorted(trace.out for trace in traces))
+
+
+class _Draft:
+    """The choice of the panels of a drawing, around a cell if there is one."""
+
+    def __init__(
+        self, provenance: Provenance[Any], look: Look, form: Form, cell: tuple[int, ...] | None
+    ) -> None:
+        self.provenance, self.look, self.form = provenance, look, form
+        self.view = view_of(provenance)
+        self._head = [] if form.bare else _heading(self.view, form)
+        self.selection, self.drawings = self._fitting(cell)
+
+    def scenes(self, cells: Sequence[tuple[int, ...]] | None) -> list[Scene]:
+        """Draw a scene for each cell, or (None) one of a telling cell."""
+        every: Sequence[tuple[int, ...] | None] = cells or [None]
+        traced = [_traced(self.provenance, self.drawings, cell) for cell in every]
+        words = [self._words(trace) for trace in traced]
+        lanes = []
+        for trace in traced:  # arrows may differ, but what stands where does not
+            self._link(trace)
+            lanes.append([each.lane_widths for each in self.drawings])
+        for each, *spaces in zip(self.drawings, *lanes, strict=True):
+            each.measure(each.cell_widths, list(map(most_lanes, zip(*spaces, strict=True))))
+        layout = self._filling(words)
+        scenes = []
+        for trace, lines in zip(traced, words, strict=True):
+            self._link(trace)
+            scenes.append(self._scene(layout, lines, faint=cells is not None))
+        return scenes
+
+    def _link(self, trace: Any) -> None:
+        for each in self.drawings:
+            each.link(trace, 1 / len(self.drawings))
+
+    def _scene(self, layout: Layout, words: Sequence[Caption], *, faint: bool) -> Scene:
+        drawings, margin = self.drawings, self.form.margin
+        captions = [each for drawing in drawings for each in drawing.captions()]
+        captions += [each._replace(x=margin, y=each.y + margin) for each in self._head]
+        x, y = layout.notes
+        for line in words:
+            y += _NOTE_LINE if line.kind == "step" else _NOTE_LINE + 4
+            captions.append(line._replace(x=x, y=y))
+        return Scene(
+            *layout.size,
+            f"{self.form.title or self.provenance.call.op.full_name}: {self.provenance.equation}",
+            self.view.description([each.panel for each in drawings]),
+            [grid for drawing in drawings for grid in drawing.grids()],
+            [arrow for drawing in drawings for arrow in drawing.arrows()],
+            captions,
+            faint=faint,
+        )
+
+    def _words(self, traced: Any) -> list[Caption]:
+        """Return the lines beside the tensors; a slide leaves out what is always the same."""
+        form, view, selection = self.form, self.view, self.selection
+        if form.bare:
+            return []
+        self._link(traced)
+        panels = [each.panel for each in self.drawings]
+        cells = (
+            cell for panel in panels for tensor in panel.tensors for cell in tensor.cells.values()
+        )
+        cut = [*dict.fromkeys(remark for panel in panels for remark in panel.remarks)]
+        cut += _without_arrows(view, self.drawings)
+        cut += filter(None, [view.hidden(selection, view.parts(selection, drawn=True))])
+        mark = self.look.marks.hidden
+        if any(cell.letter == mark for cell in cells):
+            cut.append(f"{mark} read by indices that are not shown")
+        words = _notes(view, self.look, traced if form.has_steps else None)
+        if form.aspect is not None:
+            words = [line for line in words if line.kind == "step"]
+        return words + [Caption(0, 0, text, "note") for text in cut]
+
+    def _fitting(self, cell: tuple[int, ...] | None) -> tuple[PanelChoice, list[PanelDrawing]]:
+        """Return the first choice whose panels are small enough when arranged, and these.
+
+        Where none are, as with a large window, return the first of those that are about the
+        smallest.
+        """
+        least = inf
+        for selection in _attempts(self.view, self.look, cell):
+            same = self.form.aspect is None  # panels of slides need not have the same height
+            every = (panel_drawings(each, same=same) for each in self._directions(selection))
+            sized = [(self._size(selection, drawings, cell), drawings) for drawings in every]
+            size, drawings = min(sized, key=itemgetter(0))
+            if size < least * _WORTHWHILE_RATIO:
+                best, least = (selection, drawings), size
+            if size <= 1:
+                break
+        return best
+
+    def _directions(self, selection: PanelChoice) -> Iterator[list[Panel]]:
+        """Yield the panels in their direction, and those of slides in the other, too."""
+        panels = [self.view.panel(selection, at) for at in selection.panels]
+        yield panels
+        if panels and self.form.aspect is not None:
+            selection.look = selection.look._replace(down=not panels[0].flows_down)
+            turned = [self.view.panel(selection, at) for at in selection.panels]
+            if turned[0].flows_down != panels[0].flows_down:
+                yield turned
+
+    def _size(
+        self, selection: PanelChoice, drawings: list[PanelDrawing], cell: tuple[int, ...] | None
+    ) -> float:
+        """Return the size of the tensors, or of a slide, as a part of the largest."""
+        if self.form.ratio is None:
+            _, width, height = _arrange(drawings, 0, 0)
+            return max(width / _MOST_WIDTH, height / _MOST_HEIGHT)
+        self.selection, self.drawings = selection, drawings
+        for each in drawings:
+            each.channel = _SLIDE_CHANNEL
+        words = self._words(_traced(self.provenance, drawings, cell))
+        align(drawings)
+        return self._slide_height(self._layout([words])) / SLIDE_HEIGHT / _LARGER_SLIDE
+
+    def _slide_height(self, layout: Layout) -> float:
+        width, height = layout.size
+        return max(height, width / (self.form.ratio or _USUAL_RATIO))
+
+    def _filling(self, words: Sequence[Sequence[Caption]]) -> Layout:
+        """Arrange all; on a slide with wider spaces and cells, until its width is filled."""
+        layout, ratio = self._layout(words), self.form.ratio
+        if ratio is None:
+            return layout
+        height = self._slide_height(layout)
+        for _ in range(_WIDENINGS):
+            room = height * ratio * _FILLED_PART - layout.filled
+            if room <= 0:
+                break
+            for each in self.drawings:
+                if not each.panel.flows_down:
+                    wider = each.channel + room / 2 / layout.columns
+                    each.channel = min(_WIDEST_CHANNEL, wider)
+            if self._layout(words) == layout:
+                align(self.drawings, _WIDENING)
+            layout = self._layout(words)
+        return layout
+
+    def _layout(self, words: Sequence[Sequence[Caption]]) -> Layout:
+        """Place the panels; lines of words of each scene stand below them, or beside them.
+
+        They stand where a slide is larger; else beside tensors that are so high that the drawing
+        would be upright.
+        """
+        form, margin = self.form, self.form.margin
+        top = margin + (self._head[-1].y + margin if self._head else 0)
+        columns, width, height = _arrange(self.drawings, margin, top, form.ratio or _USUAL_RATIO)
+        heads = max((_right(each) for each in self._head), default=0)
+        wide = max((_right(line) for lines in words for line in lines), default=0)
+        high = max(_NOTE_LINE * len(lines) for lines in words) + 16
+        if not any(words):
+            size = max(width, heads) + 2 * margin, top + height + margin
+            return Layout(size, (0, 0), width, columns)
+        below = max(width, heads, wide) + 2 * margin, top + height + high + 2 * margin
+        beside = (
+            max(heads, width + _PANEL_GAP + wide) + 2 * margin,
+            max(top + height, top + high) + margin,
+        )
+        ratio = form.ratio
+        if ratio is None:
+            is_beside = max(width, wide) < top + height + high
+        else:
+            is_beside = max(beside[1], beside[0] / ratio) < max(below[1], below[0] / ratio)
+        if is_beside:
+            corner = margin + width + _PANEL_GAP, max(top, top + (height - high) / 2)
+            return Layout(beside, corner, width + _PANEL_GAP + wide, columns)
+        return Layout(below, (margin, top + height + margin - 8), width, columns)
+
+
+def _heading(view: View, form: Form) -> list[Caption]:
     """Return the title, the version with its attributes, the equation, and tensors, at x 0."""
-    provenance, call = view.provenance, view.provenance.call
+    provenance, call, title = view.provenance, view.provenance.call, form.title
     lines = [Caption(0, -6, clean(short(title)), "note")] if title else []
     lines += [Caption(0, 20, "   ".join([call.op.full_name, *header.attributes(call)]), "heading")]
     lines.append(Caption(0, 50, provenance.equation, "equation", spans=view.spans))
-    if view.panel_dims:  # the titles of tensors have no room for types
+    if view.panel_dims and form.aspect is None:  # the titles of tensors have no room for types
         operands = {**call.inputs, "out": Operand(Shape(provenance.shape), call.data.dtype)}
         words = [f"{name} {operand}" for name, operand in operands.items()]
         words += filter(None, [",  ".join(view.axis_words)])
@@ -129,22 +303,6 @@ def _without_arrows(view: View, drawings: Sequence[PanelDrawing]) -> list[str]:
     return [f"arrows for {linked} of {counted(total, *view.linked)}; letters mark the rest"]
 
 
-def _notes_corner(
-    words: Sequence[Caption], width: float, bottom: float, top: float, ratio: float | None
-) -> tuple[float, float]:
-    """Return where notes begin: below the tensors, or beside them.
-
-    They stand where the drawing comes nearer to a ratio of width to height, if one is given; else
-    beside tensors that are so high that the drawing would be upright.
-    """
-    wide, high = max(map(_right, words)), _NOTE_LINE * len(words) + 24
-    below = max(wide, width) / (bottom + high)
-    beside = (width + _PANEL_GAP + wide) / max(bottom, top + high)
-    if below < 1 if ratio is None else abs(log(beside / ratio)) < abs(log(below / ratio)):
-        return _SCENE_MARGIN + width + _PANEL_GAP, max(top, top + (bottom - top - high) / 2)
-    return _SCENE_MARGIN, bottom + 24
-
-
 def _right(caption: Caption) -> float:
     """Return the right edge of a line of text that starts at its point."""
     if caption.anchor != "start":
@@ -154,28 +312,8 @@ def _right(caption: Caption) -> float:
     return caption.x + text_width(caption.text, size, mono=mono)
 
 
-def _fitting(
-    view: View, look: Look, cell: tuple[int, ...] | None
-) -> tuple[PanelChoice, list[PanelDrawing]]:
-    """Return the first choice whose panels are small enough when arranged, and these.
-
-    Where none are, as with a large window, return the first of those that are about the smallest.
-    """
-    least = inf
-    for selection, drawings in _attempts(view, look, cell):
-        width, height = _arrange(drawings, 0, 0)
-        size = max(width / _MOST_WIDTH, height / _MOST_HEIGHT)
-        if size < least * _WORTHWHILE_RATIO:
-            best, least = (selection, drawings), size
-        if size <= 1:
-            break
-    return best
-
-
-def _attempts(
-    view: View, look: Look, cell: tuple[int, ...] | None
-) -> Iterator[tuple[PanelChoice, list[PanelDrawing]]]:
-    """Yield choices of ever less with their panels, around a cell that they would not show."""
+def _attempts(view: View, look: Look, cell: tuple[int, ...] | None) -> Iterator[PanelChoice]:
+    """Yield choices of ever less, around a cell that they would not show."""
     seen: list[object] = []
     for (_, rows), (_, columns) in sizes(COLUMN_LIMITS):
         selection = view.select(look, rows, columns)
@@ -183,12 +321,11 @@ def _attempts(
         if coordinates in seen:
             continue
         seen.append(coordinates)
-        panels = [view.panel(selection, at) for at in selection.panels]
-        outs = (trace.out for panel in panels for trace in panel.whole_traces)
-        if cell is not None and cell not in outs:
-            selection = view.select(look._replace(here=cell), rows, columns)
-            panels = [view.panel(selection, at) for at in selection.panels]
-        yield selection, panel_drawings(panels)
+        if cell is not None:
+            panels = (view.panel(selection, at) for at in selection.panels)
+            if cell not in [trace.out for panel in panels for trace in panel.whole_traces]:
+                selection = view.select(look._replace(here=cell), rows, columns)
+        yield selection
 
 
 def _traced(
@@ -204,25 +341,29 @@ def _traced(
 
 def _arrange(
     drawings: Sequence[PanelDrawing], x: float, y: float, ratio: float = _USUAL_RATIO
-) -> tuple[float, float]:
-    """Place panels in rows and columns; return the width and the height of all.
+) -> tuple[int, float, float]:
+    """Place panels in rows and columns; return the columns, and the width and height of all.
 
     The number of columns is that whose ratio of width to height is nearest to `ratio`, of those
     that fit.
     """
     if not drawings:
-        return 0, 0
+        return 1, 0, 0
     width = max(each.width for each in drawings) + _PANEL_GAP
-    height = max(each.height for each in drawings) + _PANEL_GAP
     count = len(drawings)
 
+    def tops(columns: int) -> list[float]:
+        rows = (drawings[start : start + columns] for start in range(0, count, columns))
+        return [0, *accumulate(max(each.height for each in row) + _PANEL_GAP for row in rows)]
+
     def distance(columns: int) -> tuple[bool, float]:
-        wide, high = columns * width, ceil(count / columns) * height
+        wide, high = columns * width, tops(columns)[-1]
         is_large = wide > _MOST_WIDTH + _PANEL_GAP or high > _MOST_HEIGHT + _PANEL_GAP
         return is_large, abs(log(wide / high / ratio))
 
     columns = min(range(1, count + 1), key=distance)
+    starts = tops(columns)
     for number, each in enumerate(drawings):
         row, column = divmod(number, columns)
-        each.place(x + column * width, y + row * height)
-    return columns * width - _PANEL_GAP, ceil(count / columns) * height - _PANEL_GAP
+        each.place(x + column * width, y + starts[row])
+    return columns, columns * width - _PANEL_GAP, starts[-1] - _PANEL_GAP

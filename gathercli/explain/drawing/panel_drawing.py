@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 from gathercli.explain.drawing import scene
@@ -20,26 +20,40 @@ _NOTE_HEIGHT: Final = 20
 _OUTSIDE_WIDTH: Final = 72
 
 
-def panel_drawings(panels: Sequence[Panel]) -> list[PanelDrawing]:
-    """Lay out panels, with the same columns and coordinates in all unless they are level."""
+def panel_drawings(panels: Sequence[Panel], *, same: bool) -> list[PanelDrawing]:
+    """Lay out panels, with the same columns and coordinates in all unless they are level.
+
+    They have the `same` room for the place of indices that point nowhere, or it where there are
+    some.
+    """
     from_end = frozenset[int]().union(*(each.from_end for each in panels))
-    has_outside = any(each.points_outside for each in panels)
-    drawings = [PanelDrawing(each, from_end, has_outside=has_outside) for each in panels]
+    any_outside = same and any(each.points_outside for each in panels)
+    drawings = [
+        PanelDrawing(each, from_end, has_outside=any_outside or each.points_outside)
+        for each in panels
+    ]
     align(drawings)
     return drawings
 
 
-def align(drawings: Sequence[PanelDrawing]) -> None:
-    """Give the cells of each tensor, and the spaces between them, one width in all panels."""
-    if any(each.panel.stance is Stance.LEVEL for each in drawings):
-        for each in drawings:
-            each.measure([block.cell_width for block in each.blocks], each.lane_widths)
-        return
-    every = list(zip(*(each.blocks for each in drawings), strict=True))
-    widths = [max(block.cell_width for block in blocks) for blocks in every]
-    lanes = [max(each) for each in zip(*(each.lane_widths for each in drawings), strict=True)]
-    for each in drawings:
-        each.measure(widths, lanes)
+def align(drawings: Sequence[PanelDrawing], widening: float = 1) -> None:
+    """Give the cells of each tensor, and the spaces between them, one width in all panels.
+
+    Cells become wider by a factor.
+    """
+    widths = [each.cell_widths for each in drawings]
+    lanes = [each.lane_widths for each in drawings]
+    if not any(each.panel.stance is Stance.LEVEL for each in drawings):
+        widths = [[max(each) for each in zip(*widths, strict=True)]] * len(drawings)
+        lanes = [[most_lanes(each) for each in zip(*lanes, strict=True)]] * len(drawings)
+    for each, cells, spaces in zip(drawings, widths, lanes, strict=True):
+        each.measure([2 * round(width * widening / 2) for width in cells], spaces)
+
+
+def most_lanes(lanes: Iterable[tuple[float, float]]) -> tuple[float, float]:
+    """Return the most space between cells, and beside a facet."""
+    between, beside = (max(each) for each in zip(*lanes, strict=True))
+    return between, beside
 
 
 class _Way(NamedTuple):
@@ -64,28 +78,34 @@ class PanelDrawing:
         self._path: Path = {}
         self.links: list[Link] = []
         self.linked = 0
-        spaces = [each.lane for each in panel.flow]
+        self.channel = float(CHANNEL_SPACE)
+        spaces = [(each.lane, 0.0) for each in panel.flow]
         self.measure([LEAST_WIDTH] * len(spaces), spaces)
 
     @property
-    def lane_widths(self) -> list[float]:
-        """The space between the cells of each tensor for lines, more if the arrows need it."""
+    def lane_widths(self) -> list[tuple[float, float]]:
+        """The spaces in each tensor for lines, as of a block, more if the arrows need it."""
         lanes = self._lanes()
-        return [max(block.space, block.lane_width(lanes)) for block in self.blocks]
+        return [block.lane_widths(lanes) for block in self.blocks]
 
-    def measure(self, widths: Sequence[float], lanes: Sequence[float]) -> None:
+    @property
+    def cell_widths(self) -> list[float]:
+        """The width of the cells of each tensor."""
+        return [block.cell_width for block in self.blocks]
+
+    def measure(self, widths: Sequence[float], lanes: Sequence[tuple[float, float]]) -> None:
         """Lay out the tensors, whose cells are so wide at least, with spaces for lines or 0."""
         if self.panel.stance is Stance.LINED_UP:
-            widths, lanes = ([max(each)] * len(each) for each in (widths, lanes))
+            widths, lanes = [max(widths)] * len(widths), [most_lanes(lanes)] * len(lanes)
         self.blocks = [
             TensorBlock(
                 self.panel,
                 tensor,
                 self._from_end if tensor is self.panel.tensors[0] else frozenset(),
-                lane=lane,
+                lanes=each,
                 narrowest=width,
             )
-            for tensor, width, lane in zip(self.panel.flow, widths, lanes, strict=True)
+            for tensor, width, each in zip(self.panel.flow, widths, lanes, strict=True)
         ]
         self._by_name = {block.tensor.name: block for block in self.blocks}
         self._data = self._by_name[self.panel.tensors[0].name]
@@ -121,8 +141,8 @@ class PanelDrawing:
         starts = self._starts(spans, [each.label_width for each in self.blocks])
         for block, start in zip(self.blocks, starts, strict=True):
             block.move_to(x + margin + start, top)
-            top += block.height + CHANNEL_SPACE
-        self.height = top - CHANNEL_SPACE - y
+            top += block.height + self.channel
+        self.height = top - self.channel - y
         data = self._data.box
         # As high as `data`, so that arrows reach it without crossing its cells.
         upper = min((frame.inner.y for frame in self._data.frames.values()), default=data.y)
@@ -139,8 +159,8 @@ class PanelDrawing:
         for block, start in zip(self.blocks, starts, strict=True):
             before, after = self._overhang(block)
             block.move_to(left + before, y + title + start)
-            left += before + block.width + after + CHANNEL_SPACE
-        self.width = left - x - CHANNEL_SPACE
+            left += before + block.width + after + self.channel
+        self.width = left - x - self.channel
         lowest = max(block.box.bottom for block in self.blocks) - y
         self.height = max(title + max(spans), lowest)
         data = self._data.box
