@@ -19,7 +19,13 @@ from gathercli.explain.explained_call import (
     provenance_of,
     view_of,
 )
-from gathercli.explain.pictures import PictureFile, SaveOptions, check_window, slices_of, unreadable
+from gathercli.explain.pictures import (
+    PictureFile,
+    StepPictures,
+    check_window,
+    slices_of,
+    unreadable,
+)
 from gathercli.frameworks.versions import family_of
 from gathercli.io.descriptors import STDOUT
 from gathercli.ops import OPERATORS
@@ -31,6 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from contextlib import AbstractContextManager
 
+    from gathercli.cli.slice_options import PictureFiles
     from gathercli.explain.panel import Look, View, Window
     from gathercli.explain.provenance import Provenance
     from gathercli.report.terminal import Styled
@@ -177,7 +184,7 @@ class ExplainOptions(Options):
 
 
 def run(
-    call: ExplainedOptions, pictures: SaveOptions, options: ExplainOptions, messages: Messages
+    call: ExplainedOptions, pictures: StepPictures, options: ExplainOptions, messages: Messages
 ) -> Answer:
     """Draw the call or trace its cells, including a refused index, then raise its error."""
     options.check(saved=bool(pictures.paths))
@@ -193,6 +200,7 @@ def run(
         text = shown.answer(color=wants_color(messages.color, STDOUT))
         for output in saved.files:
             shown.draw(output)
+        shown.draw_steps(pictures, saved)
         open_call.inputs.recheck()
         saved.commit()
         if provenance.refusal is not None:
@@ -250,20 +258,23 @@ class Shown(NamedTuple):
 
     def draw(self, output: PictureFile) -> None:
         """Write the file of a picture."""
-        look = self.look._replace(width=PICTURE_WIDTH)
+        options, look = output.options, self.look._replace(width=PICTURE_WIDTH)
         if output.path.endswith(".txt"):
             output.stream.write(self._text(look).plain.encode(errors="backslashreplace"))
             return
-        from gathercli.explain.drawing.explanation import scene_of
+        look = look._replace(arrows=options.arrows)
+        form = {"title": self.title, "bare": options.bare, "aspect": options.sheet.aspect}
+        from gathercli.explain.drawing.explanation import scene_of, scenes_of
 
+        if options.animate:
+            from gathercli.explain.drawing.svg import animated
+
+            scenes = scenes_of(self.provenance, look, **form)
+            output.stream.write(animated(scenes, options.sheet).encode())
+            return
         is_page = output.path.endswith(".html")
         scene = scene_of(
-            self.provenance,
-            look,
-            cell=self.options.cell,
-            title=self.title,
-            has_steps=not is_page,
-            aspect=output.aspect,
+            self.provenance, look, cell=self.options.cell, has_steps=not is_page, **form
         )
         if is_page:
             from gathercli.explain.drawing.page import page
@@ -271,9 +282,21 @@ class Shown(NamedTuple):
             title = f"gathercli explain: {self.provenance.call.op}, {self.provenance.equation}"
             output.stream.write(page(self.provenance, look, scene, title).encode())
             return
-        from gathercli.explain.drawing.svg import svg
+        output.write_scene(scene)
 
-        output.write_drawing(svg(scene, aspect=output.aspect), scene.title, scene.description)
+    def draw_steps(self, options: StepPictures, saved: PictureFiles) -> None:
+        """Write a file for each cell that a picture shows, if a path has a place for its number."""
+        if not options.stepped:
+            return
+        from gathercli.explain.drawing.explanation import scenes_of
+
+        look = self.look._replace(width=PICTURE_WIDTH, arrows=options.arrows)
+        form = {"title": self.title, "bare": options.bare, "aspect": options.sheet.aspect}
+        scenes = scenes_of(self.provenance, look, **form)
+        for file, scene in zip(
+            options.steps(saved, len(scenes)), scenes * len(options.stepped), strict=True
+        ):
+            file.write_scene(scene)
 
     def _text(self, look: Look) -> Styled:
         """Draw in characters, below the title and the source of a job; or trace the one cell."""

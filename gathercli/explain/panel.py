@@ -45,7 +45,6 @@ Word: TypeAlias = tuple[str, str]  # text and a style, or a kind
 Line: TypeAlias = list[Word]
 
 
-ARROWS: Final = ("auto", "all", "path", "none")
 MOST_CELLS_WITH_ARROWS: Final = 24  # the most output cells of a drawing with all of its arrows
 
 
@@ -75,7 +74,7 @@ class Look(NamedTuple):
     here: tuple[int, ...] | None = None  # the output cell to mark
     height: int | None = None  # the lines for the panels; None for no limit
     advice: str = "--window chooses others"  # how to see hidden cells
-    arrows: str = "auto"  # those of a drawing: all, or some if there are many; or one of `ARROWS`
+    arrows: str = "auto"  # those of a drawing: all, or some if there are many; or a choice
     down: bool | None = None  # whether a drawing flows down, else to the right; None to choose
 
     def most_arrows(self, some: int, count: int, cells: int, share: float) -> int:

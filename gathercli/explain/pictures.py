@@ -6,50 +6,66 @@ import os
 import re
 from functools import partial
 from importlib.util import find_spec
+from typing import Final
 
-from gathercli.cli.declarations import OUTPUT, option
+from gathercli.cli.declarations import OUTPUT, flag, option
 from gathercli.cli.options import NO_CLOBBER
 from gathercli.cli.slice_options import PictureFiles, PictureOptions
 from gathercli.errors import UsageError
 from gathercli.io.write import Output
 from gathercli.report.terminal import PICTURE_WIDTH
-from gathercli.text import clean, counted
+from gathercli.text import clean, counted, grouped, listed
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from gathercli.compute.storage import AnyArray
     from gathercli.compute.verdicts import CheckedCall
     from gathercli.explain.drawing.chart import Chart
+    from gathercli.explain.drawing.scene import Scene
+    from gathercli.explain.drawing.svg import Sheet
     from gathercli.report.terminal import Styled
     from gathercli.report.verdicts import CheckReport
 
 
-class PictureFile(Output):
-    """The file of a picture; a drawing may be asked for in a ratio of width to height."""
+STEP: Final = "{n}"  # the number of a step in the path of its picture
+MOST_STEPS: Final = 100  # the most pictures of steps of a path
+# The arrows of a drawing: all, or some of many; all; those of the way to the cell; or none.
+ARROWS: Final = ("auto", "all", "path", "none")
 
-    def __init__(self, path: str, aspect: tuple[int, int] | None, *, no_clobber: bool) -> None:
-        super().__init__(path, no_clobber=no_clobber)
-        self.aspect = aspect
+
+class PictureFile(Output):
+    """The file of a picture, on a sheet for a drawing."""
+
+    def __init__(self, path: str, options: SaveOptions) -> None:
+        super().__init__(path, no_clobber=options.no_clobber)
+        self.options = options
 
     def write_drawing(self, svg: str, title: str, description: str) -> None:
         """Write an SVG in the format of the file's suffix, with a title and an alternative text."""
         from gathercli.explain.drawing.svg import encode
 
-        self.stream.write(encode(svg, self.path, title, description))
+        self.stream.write(encode(svg, self.path, title, description, self.options.sheet))
+
+    def write_scene(self, scene: Scene) -> None:
+        """Write the drawing of an explanation."""
+        from gathercli.explain.drawing.svg import svg
+
+        self.write_drawing(svg(scene, self.options.sheet), scene.title, scene.description)
 
     def write_chart(self, chart: Chart, text: Callable[[], Styled]) -> None:
         """Write a chart, or the text that says the same in characters, for a terminal."""
+        sheet = self.options.sheet
         if self.path.endswith(".txt"):
             self.stream.write(text().plain.encode(errors="backslashreplace"))
         elif self.path.endswith(".html"):
             from gathercli.explain.drawing.chart import page
 
-            self.stream.write(page(chart, aspect=self.aspect).encode())
+            self.stream.write(page(chart, sheet).encode())
         else:
-            self.write_drawing(chart.svg(aspect=self.aspect), chart.title, chart.description)
+            self.write_drawing(chart.svg(sheet), chart.title, chart.description)
 
 
 class SaveOptions(PictureOptions):
@@ -57,25 +73,38 @@ class SaveOptions(PictureOptions):
 
     paths: list[str] | None = option(OUTPUT, "--save", metavar="PATH", kind=list)
     aspect_text: str | None = option(OUTPUT, "--aspect", metavar="W:H", once=True, rare=True)
+    size_text: str | None = option(OUTPUT, "--size", metavar="WxH", once=True, rare=True)
+    theme: str | None = option(
+        OUTPUT, "--theme", metavar="THEME", choices=("light", "dark", "transparent"), rare=True
+    )
     no_clobber: bool = NO_CLOBBER
+    bare: bool = False
+    animate: bool = False
+    arrows: str = ARROWS[0]
 
     @property
-    def aspect(self) -> tuple[int, int] | None:
-        """The ratio of width to height; None for that of the drawing."""
-        if self.aspect_text is None:
-            return None
-        parts = re.fullmatch(r"([1-9]\d{0,3}):([1-9]\d{0,3})", self.aspect_text.strip(), re.ASCII)
-        if not parts:
-            raise unreadable("--aspect", self.aspect_text, "a width and a height such as 16:9")
-        return int(parts[1]), int(parts[2])
+    def sheet(self) -> Sheet:
+        """The sheet of a drawing; raise if a ratio or a size does not parse."""
+        from gathercli.explain.drawing.svg import Sheet
+
+        expected = "a width and a height such as"
+        size = _pair("--size", self.size_text, "x", f"{expected} 1920x1080")
+        aspect = size or _pair("--aspect", self.aspect_text, ":", f"{expected} 16:9")
+        return Sheet(aspect, size, self.theme)
 
     def opened(self) -> PictureFiles:
         """Return the files.
 
-        Raise for two paths to one file, an unknown suffix or ratio, or a ratio of nothing to save.
+        Raise for two paths to one file, an unknown suffix or ratio, or the form of nothing to save.
         """
-        if self.aspect is not None and not self.paths:
-            raise UsageError("is of a saved picture", subject="--aspect", expected="`--save` too")
+        forms = {"--aspect": self.aspect_text, "--size": self.size_text, "--theme": self.theme}
+        given = [name for name, value in forms.items() if value is not None]
+        if given and not self.paths:
+            raise UsageError("is of a saved picture", subject=given[0], expected="`--save` too")
+        if given[:2] == ["--aspect", "--size"]:
+            raise UsageError("`--aspect` and `--size` exclude each other", expected="one of them")
+        if given:
+            self.sheet  # noqa: B018  (to check them)
         paths: dict[str, str] = {}
         for path in self.paths or ():
             file = os.path.realpath(path)
@@ -83,9 +112,10 @@ class SaveOptions(PictureOptions):
                 what = f"names `{clean(paths[file])}` and `{clean(path)}`, which are one file"
                 raise UsageError(what, subject="--save", value=path, expected="different files")
             paths[file] = path
-        return PictureFiles([self._output(path) for path in paths.values()])
+        return PictureFiles([self.output(path) for path in paths.values()])
 
-    def _output(self, path: str) -> PictureFile:
+    def output(self, path: str) -> PictureFile:
+        """Return the file of a path; raise for an unknown suffix, or one that lacks a package."""
         from gathercli.explain.drawing.svg import CONVERTED_SUFFIXES, DRAWN_SUFFIXES
 
         if not path.endswith((*DRAWN_SUFFIXES, ".html", ".txt")):
@@ -99,7 +129,50 @@ class SaveOptions(PictureOptions):
             from gathercli.io.formats.foreign import not_installed
 
             raise not_installed("typst", "pictures", UsageError, "usage")
-        return PictureFile(path, self.aspect, no_clobber=self.no_clobber)
+        return PictureFile(path, self)
+
+
+class StepPictures(SaveOptions):
+    """The pictures of `explain`, of one cell or of each in turn."""
+
+    bare: bool = flag(OUTPUT, "--bare", rare=True)
+    animate: bool = flag(OUTPUT, "--animate", rare=True)
+    arrows: str = option(
+        OUTPUT, "--arrows", metavar="WHICH", choices=ARROWS, default=ARROWS[0], rare=True
+    )
+
+    @property
+    def stepped(self) -> list[str]:
+        """The paths with a place for the number of a step."""
+        return [path for path in self.paths or () if STEP in path]
+
+    def opened(self) -> PictureFiles:
+        """Return the files; those of steps, whose number is not known yet, are opened later."""
+        from gathercli.explain.drawing.svg import DRAWN_SUFFIXES
+
+        files = super().opened().files
+        for subject, paths, suffixes in (
+            ("--animate", self.paths or [""] if self.animate else (), (".svg",)),
+            ("--save", self.stepped, DRAWN_SUFFIXES),
+        ):
+            if not all(path.endswith(suffixes) for path in paths):
+                expected = f"`--save` of {listed(suffixes)}"
+                raise UsageError("is of drawings alone", subject=subject, expected=expected)
+        return PictureFiles([each for each in files if each.path not in self.stepped])
+
+    def steps(self, saved: PictureFiles, count: int) -> Iterator[PictureFile]:
+        """Yield the open files of the steps, of each path in turn."""
+        if count > MOST_STEPS:
+            what = f"would be {grouped(count)} pictures of steps"
+            expected = f"at most {MOST_STEPS}"
+            hint = "`--window` chooses fewer cells"
+            raise UsageError(what, subject="--save", expected=expected, hint=hint)
+        for path in self.stepped:
+            for n in range(count):
+                file = self.output(path.replace(STEP, str(n + 1).zfill(len(str(count)))))
+                saved.enter_context(file).open()
+                saved.files = [*saved.files, file]
+                yield file
 
 
 class IllegalPictures(SaveOptions):
@@ -182,6 +255,16 @@ def check_window(window: Sequence[slice | None], shape: Sequence[int], noun: str
         if size and not len(range(size)[part or slice(None)]):
             what = f"chooses nothing of dimension {j}, whose size is {size}"
             raise UsageError(what, subject="--window", expected=f"some of 0 to {size - 1}")
+
+
+def _pair(option: str, text: str | None, mark: str, expected: str) -> tuple[int, int] | None:
+    """Parse two numbers around a mark; None for no text."""
+    if text is None:
+        return None
+    parts = re.fullmatch(rf"([1-9]\d{{0,3}}){mark}([1-9]\d{{0,3}})", text.strip(), re.ASCII)
+    if not parts:
+        raise unreadable(option, text, expected)
+    return int(parts[1]), int(parts[2])
 
 
 def unreadable(option: str, text: str | None, expected: str) -> UsageError:

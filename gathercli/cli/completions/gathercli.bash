@@ -101,6 +101,8 @@ _gathercli() {
             "explain --negative") words="spec wrap error" ;;
             "explain --out-of-range") words="spec error zero nan extreme clamp wrap" ;;
             "explain --format"|"explain -f") words="auto pretty json" ;;
+            "explain --theme") words="light dark transparent" ;;
+            "explain --arrows") words="auto all path none" ;;
             "explain --color") words="auto always never" ;;
             "explain --data-dtype") words="bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2" ;;
             "explain --indices-dtype") words="bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2" ;;
@@ -113,6 +115,7 @@ _gathercli() {
             "check --negative") words="spec wrap error" ;;
             "check --out-of-range") words="spec error zero nan extreme clamp wrap" ;;
             "check --format"|"check -f") words="auto pretty json" ;;
+            "check --theme") words="light dark transparent" ;;
             "check --color") words="auto always never" ;;
             "check --data-dtype") words="bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2" ;;
             "check --indices-dtype") words="bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2" ;;
@@ -127,6 +130,7 @@ _gathercli() {
             "compare --out-of-range") words="spec error zero nan extreme clamp wrap" ;;
             "compare --of") words="openvino onnx coreml jax numpy tensorflow tensorrt tflite torch webnn xla" ;;
             "compare --format"|"compare -f") words="auto pretty json" ;;
+            "compare --theme") words="light dark transparent" ;;
             "compare --with") words="jax numpy onnxruntime onnx.reference openvino tensorflow torch" ;;
             "compare --color") words="auto always never" ;;
             "compare --data-dtype") words="bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2" ;;
@@ -135,6 +139,7 @@ _gathercli() {
             "diagnose --negative") words="spec wrap error" ;;
             "diagnose --out-of-range") words="spec error zero nan extreme clamp wrap" ;;
             "diagnose --format"|"diagnose -f") words="auto pretty json" ;;
+            "diagnose --theme") words="light dark transparent" ;;
             "diagnose --color") words="auto always never" ;;
             "diagnose --wrong-dtype") words="bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2" ;;
             "diagnose --data-dtype") words="bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2" ;;
@@ -189,6 +194,7 @@ _gathercli() {
             "convert --color") words="auto always never" ;;
             "convert --data-dtype") words="bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2" ;;
             "info --format"|"info -f") words="auto pretty json" ;;
+            "info --theme") words="light dark transparent" ;;
             "info --color") words="auto always never" ;;
             "info --data-dtype") words="bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float6_e2m3fn float6_e3m2fn float4_e2m1fn int4 uint4 int2 uint2" ;;
             "model --format"|"model -f") words="auto pretty json" ;;
@@ -211,15 +217,15 @@ _gathercli() {
                 gather-nd) words="--batch-dims -b --version -V --negative --out-of-range --output -o --format -f --full --expect --chunks --force-format --no-clobber --fsync --nonfinite --rtol --atol --threads -j --precision --color --external-data --feed --data-dtype --indices-dtype --max-bytes --quiet -q --json-errors --debug --scheduler --scheduler-file --tls-ca-file --tls-cert --tls-key -h --help" ;;
                 gather-tree) words="--version -V --negative --out-of-range --output -o --format -f --full --expect --chunks --force-format --no-clobber --fsync --nonfinite --rtol --atol --threads -j --precision --color --external-data --feed --step-ids-dtype --parent-ids-dtype --max-seq-len-dtype --end-token-dtype --max-bytes --quiet -q --json-errors --debug -h --help" ;;
                 shape) words="--axis -a --batch-dims -b --version -V --negative --out-of-range --format -f --color --external-data --feed --data-dtype --indices-dtype --step-ids-dtype --parent-ids-dtype --max-seq-len-dtype --end-token-dtype --max-bytes --quiet -q --json-errors --debug -h --help" ;;
-                explain) words="--job --axis -a --batch-dims -b --version -V --negative --out-of-range --save --format -f --aspect --no-clobber --window --cell --step --ascii --precision --color --external-data --feed --data-dtype --indices-dtype --step-ids-dtype --parent-ids-dtype --max-seq-len-dtype --end-token-dtype --max-bytes --quiet -q --json-errors --debug -h --help" ;;
-                check) words="--axis -a --batch-dims -b --version -V --negative --out-of-range --all --allow-fill --format -f --save --aspect --no-clobber --threads -j --color --external-data --feed --data-dtype --indices-dtype --step-ids-dtype --parent-ids-dtype --max-seq-len-dtype --end-token-dtype --max-bytes --quiet -q --json-errors --debug --to --allow-unread --require-proven --junit --sarif --no-infer -h --help" ;;
-                compare) words="--axis -a --batch-dims -b --ops --negative --out-of-range --of --save --format -f --aspect --no-clobber --threads -j --with --allow-absent --timeout --color --external-data --feed --data-dtype --indices-dtype --max-bytes --quiet -q --json-errors --debug --allow-outside --no-infer -h --help" ;;
-                diagnose) words="--axis -a --batch-dims -b --version -V --negative --out-of-range --suggest --save --format -f --rtol --atol --aspect --no-clobber --color --external-data --feed --wrong-dtype --data-dtype --indices-dtype --step-ids-dtype --parent-ids-dtype --max-seq-len-dtype --end-token-dtype --max-bytes --quiet -q --json-errors --debug -h --help" ;;
+                explain) words="--job --axis -a --batch-dims -b --version -V --negative --out-of-range --save --format -f --aspect --size --theme --no-clobber --bare --animate --arrows --window --cell --step --ascii --precision --color --external-data --feed --data-dtype --indices-dtype --step-ids-dtype --parent-ids-dtype --max-seq-len-dtype --end-token-dtype --max-bytes --quiet -q --json-errors --debug -h --help" ;;
+                check) words="--axis -a --batch-dims -b --version -V --negative --out-of-range --all --allow-fill --format -f --save --aspect --size --theme --no-clobber --threads -j --color --external-data --feed --data-dtype --indices-dtype --step-ids-dtype --parent-ids-dtype --max-seq-len-dtype --end-token-dtype --max-bytes --quiet -q --json-errors --debug --to --allow-unread --require-proven --junit --sarif --no-infer -h --help" ;;
+                compare) words="--axis -a --batch-dims -b --ops --negative --out-of-range --of --save --format -f --aspect --size --theme --no-clobber --threads -j --with --allow-absent --timeout --color --external-data --feed --data-dtype --indices-dtype --max-bytes --quiet -q --json-errors --debug --allow-outside --no-infer -h --help" ;;
+                diagnose) words="--axis -a --batch-dims -b --version -V --negative --out-of-range --suggest --save --format -f --rtol --atol --aspect --size --theme --no-clobber --color --external-data --feed --wrong-dtype --data-dtype --indices-dtype --step-ids-dtype --parent-ids-dtype --max-seq-len-dtype --end-token-dtype --max-bytes --quiet -q --json-errors --debug -h --help" ;;
                 reproduce) words="--axis -a --batch-dims -b --version -V --negative --out-of-range --for --output -o --timeout --allow-absent --color --external-data --feed --data-dtype --indices-dtype --step-ids-dtype --parent-ids-dtype --max-seq-len-dtype --end-token-dtype --max-bytes --quiet -q --json-errors --debug -h --help" ;;
                 translate) words="--axis -a --batch-dims -b --version -V --negative --out-of-range --to --output -o --format -f --no-clobber --with --allow-absent --timeout --color --external-data --feed --data-dtype --indices-dtype --step-ids-dtype --parent-ids-dtype --max-seq-len-dtype --end-token-dtype --max-bytes --quiet -q --json-errors --debug -h --help" ;;
                 batch) words="--rtol --atol --dry-run --workers -j --fail-fast --with --allow-outside --max-failures --retries --timeout --allow-absent --report --resume --junit --format -f --resume-failed --hash --op --data --indices --output -o --matrix --expect --step-ids --parent-ids --max-seq-len --end-token --axis -a --batch-dims -b --version -V --negative --out-of-range --color --external-data --feed --data-dtype --indices-dtype --step-ids-dtype --parent-ids-dtype --max-seq-len-dtype --end-token-dtype --max-bytes --quiet -q --json-errors --debug --scheduler --scheduler-file --tls-ca-file --tls-cert --tls-key -h --help" ;;
                 convert) words="--to --directory -d --dtype --lossy --truncate --chunks --force-format --no-clobber --fsync --nonfinite --color --data-dtype --external-data --max-bytes --quiet -q --json-errors --debug -h --help" ;;
-                info) words="--format -f --save --aspect --no-clobber --heat --window --precision --ascii --color --header --data-dtype --external-data --max-bytes --quiet -q --json-errors --debug -h --help" ;;
+                info) words="--format -f --save --aspect --size --theme --no-clobber --heat --window --precision --ascii --color --header --data-dtype --external-data --max-bytes --quiet -q --json-errors --debug -h --help" ;;
                 model) words="--all --format -f --color --external-data --no-infer --max-bytes --quiet -q --json-errors --debug -h --help" ;;
                 demo) words="--answer --list --all --color --json-errors --debug -h --help" ;;
                 ops) words="--format -f --diff --like --decisions --color --json-errors --debug -h --help" ;;

@@ -259,7 +259,12 @@ _gathercli() {
             '--format=[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
             '-f[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
             '--aspect=[Lay out a drawing as a slide of this ratio of width to height, such as 16:9]:w:h: ' \
+            '--size=[Make a drawing, and an image of it, so many pixels wide and high: 1920x1080]:wxh: ' \
+            '--theme=[light, dark or transparent (light, without a ground); default what the viewer prefers, or light]:theme:(light dark transparent)' \
             '--no-clobber[Do not replace an existing file]' \
+            '--bare[Draw the tensors alone, without words]' \
+            '--animate[Draw each output cell in turn, as an .svg that moves without a script]' \
+            '--arrows=[auto (all of up to 24 output cells, else some), all, path (of one cell) or none]:which:(auto all path none)' \
             '--window=[What to show of the output, a slice a dimension: 0:3,:,10:20]:slices: ' \
             '--cell=[Trace one output cell in words and coordinates]:i,j,...: ' \
             '--step[Walk through the output cells: with keys on a terminal, a line a cell elsewhere]' \
@@ -299,6 +304,8 @@ _gathercli() {
             '-f[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
             '--save=[Also keep the picture: .svg, .png, .pdf, .html or .txt]:path:_files' \
             '--aspect=[Lay out a drawing as a slide of this ratio of width to height, such as 16:9]:w:h: ' \
+            '--size=[Make a drawing, and an image of it, so many pixels wide and high: 1920x1080]:wxh: ' \
+            '--theme=[light, dark or transparent (light, without a ground); default what the viewer prefers, or light]:theme:(light dark transparent)' \
             '--no-clobber[Do not replace an existing file]' \
             '--threads=[How many threads work on large tensors; default as many as there are cores]:n: ' \
             '-j[How many threads work on large tensors; default as many as there are cores]:n: ' \
@@ -340,6 +347,8 @@ _gathercli() {
             '--format=[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
             '-f[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
             '--aspect=[Lay out a drawing as a slide of this ratio of width to height, such as 16:9]:w:h: ' \
+            '--size=[Make a drawing, and an image of it, so many pixels wide and high: 1920x1080]:wxh: ' \
+            '--theme=[light, dark or transparent (light, without a ground); default what the viewer prefers, or light]:theme:(light dark transparent)' \
             '--no-clobber[Do not replace an existing file]' \
             '--threads=[How many threads work on large tensors; default as many as there are cores]:n: ' \
             '-j[How many threads work on large tensors; default as many as there are cores]:n: ' \
@@ -376,7 +385,9 @@ _gathercli() {
             '-f[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
             '--rtol=[Relative tolerance of elements that are taken for equal; default 0]:float: ' \
             '--atol=[Absolute tolerance of them; default 0]:float: ' \
-            '--aspect=[Give a saved drawing margins to this ratio of width to height, such as 16:9]:w:h: ' \
+            '--aspect=[Lay out a drawing as a slide of this ratio of width to height, such as 16:9]:w:h: ' \
+            '--size=[Make a drawing, and an image of it, so many pixels wide and high: 1920x1080]:wxh: ' \
+            '--theme=[light, dark or transparent (light, without a ground); default what the viewer prefers, or light]:theme:(light dark transparent)' \
             '--no-clobber[Do not replace an existing file]' \
             '--color=[auto (asks NO_COLOR, FORCE_COLOR and the terminal), always or never]:when:(auto always never)' \
             '--external-data[Read tensors that an ONNX model keeps in regular files beside it]' \
@@ -555,6 +566,8 @@ _gathercli() {
             '-f[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
             '--save=[Also keep the picture: .svg, .png, .pdf, .html or .txt]:path:_files' \
             '--aspect=[Lay out a drawing as a slide of this ratio of width to height, such as 16:9]:w:h: ' \
+            '--size=[Make a drawing, and an image of it, so many pixels wide and high: 1920x1080]:wxh: ' \
+            '--theme=[light, dark or transparent (light, without a ground); default what the viewer prefers, or light]:theme:(light dark transparent)' \
             '--no-clobber[Do not replace an existing file]' \
             '--heat[Also draw two dimensions by colour or shade, in bins that fit, by their means]' \
             '--window=[What --heat and --save draw, a slice a dimension: 0,:,10:20]:slices: ' \

@@ -8,7 +8,7 @@ from math import ceil
 from typing import Final
 
 from gathercli.explain.drawing import scene
-from gathercli.explain.panel import OUT, At, Panel, PanelTensor
+from gathercli.explain.panel import OUT, At, Panel, PanelTensor, Placement
 from gathercli.explain.provenance import Fate
 
 CELL_HEIGHT: Final = 38  # the height of a cell
@@ -20,6 +20,8 @@ _COORDINATE_SIZE: Final = 12  # the size of the text of a coordinate
 _LABEL_SPACE: Final = 8
 _SLICE_BORDER: Final = 3  # the space between the cells of a slice and its rectangle
 CELL_TEXT: Final = 19  # the size of the text of cells
+# The most cells of a tensor that have a letter each; of more those of a row or column share one.
+_MOST_LETTERED_CELLS: Final = 100
 _FACET_SPACE: Final = 22  # the space between facets
 _SUBTITLE_HEIGHT: Final = 20  # the height of the name of a facet
 _CORNER_SPACE: Final = 6  # the space after it, where arrows come in from above
@@ -252,6 +254,7 @@ class TensorBlock:
 
     def move_to(self, x: float, y: float) -> None:
         """Set the upper left corner, and with it the place of each frame."""
+        x, y = round(x), round(y)
         self.x, self.y = x, y
         below = self.subtitle_height
         right = bottom = 0.0
@@ -290,6 +293,7 @@ class TensorBlock:
     ) -> Iterator[scene.GridCell]:
         """Yield the cells of a facet, row-major; those at `traced` are on the traced path."""
         tensor, frame = self.tensor, self.frames[facet]
+        many, place = len(tensor.cells) > _MOST_LETTERED_CELLS, tensor.place
         rows, columns = (
             [() if each.names is None else (each.names[n],) for n in range(len(each.starts))]
             for each in (frame.rows, frame.columns)
@@ -298,13 +302,17 @@ class TensorBlock:
             at = (*tensor.lead, *facet, *y, *x)
             cell = tensor.cells[at]
             is_placed = cell.fate in (None, Fate.COPIED)
+            repeats = (row and place is not Placement.ROW) or (
+                column and place is not Placement.COLUMN
+            )
+            is_lettered = not (many and repeats) or place is Placement.CELL
             yield scene.GridCell(
                 tensor.name,
                 tuple(n for n in tensor.named(at) if n is not None),
                 frame.box(row, column),
                 cell_text(tensor, at),
                 cell.color if is_placed else None,
-                cell.letter,
+                cell.letter if is_lettered else "",
                 "" if cell.fate is None else cell.fate.name.lower(),
                 (*cell.kinds, "traced") if at in traced else cell.kinds,
             )

@@ -13,6 +13,7 @@ from gathercli.explain.drawing.scene import Box, text_width
 from gathercli.explain.panel import HUES
 
 CHART_MARGIN: Final = 28
+KINDS: Final = ("drawing", "chart")  # the tables of styles
 LABEL_SIZE: Final = 12  # the size of the text of axes, as in the table of styles
 NOTE_LINE: Final = 20  # the height of a line of notes
 # The sizes of the text of the style sheet.
@@ -50,21 +51,19 @@ class Chart:
         width = text_width(words, _TEXT_SIZES[kind], mono=False)
         self.add(Box(x, y, width, 6), [svg.text(x, y, words, class_=kind)])
 
-    def svg(self, *, aspect: tuple[int, int] | None = None, dark: bool | None = None) -> str:
-        """Return the picture; `aspect` and `dark` are as in `svg.svg`."""
-        size = self.box.width + CHART_MARGIN, self.box.height + CHART_MARGIN
-        style = svg.style_sheet(dark) + svg.style_sheet(dark, "chart")
-        return svg.document(
-            size, self.title, self.description, style, self._elements, aspect=aspect
-        )
+    def svg(self, sheet: svg.Sheet = svg.FREE) -> str:
+        """Return the picture."""
+        size, kinds = (self.box.width + CHART_MARGIN, self.box.height + CHART_MARGIN), KINDS
+        title, description = self.title, self.description
+        return svg.document(size, title, description, kinds, self._elements, sheet=sheet)
 
 
-def page(chart: Chart, *, aspect: tuple[int, int] | None = None) -> str:
+def page(chart: Chart, sheet: svg.Sheet = svg.FREE) -> str:
     """Return a page with a chart; it has no scripts, and asks nothing of a network."""
     ground = f"body{{margin:0;background:{svg.LIGHT.page}}}"
     dark = f"@media(prefers-color-scheme:dark){{body{{background:{svg.DARK.page}}}}}"
     style = f"{ground}{dark}svg{{max-width:100%;height:auto}}"
-    return svg.html(chart.title, "style-src 'unsafe-inline'", style, chart.svg(aspect=aspect))
+    return svg.html(chart.title, "style-src 'unsafe-inline'", style, chart.svg(sheet))
 
 
 def tooltip(words: str) -> str:

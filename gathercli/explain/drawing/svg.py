@@ -9,14 +9,24 @@ slice is a rectangle of class ``slice`` with the tensor in ``data-tensor`` and t
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from html import escape
 from math import prod, sqrt
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple, TypeVar
 
 from gathercli.errors import UsageError
 from gathercli.explain import panel
-from gathercli.explain.drawing.scene import Arrow, Box, Caption, GridCell, GridSlice, Scene, number
+from gathercli.explain.drawing.scene import (
+    Arrow,
+    Box,
+    Caption,
+    GridCell,
+    GridSlice,
+    Scene,
+    number,
+    text_width,
+)
 from gathercli.text import clean, grouped, table_beside
 
 MONO: Final = "Menlo,Consolas,'DejaVu Sans Mono',monospace"
@@ -29,6 +39,7 @@ _STRIPED: Final = range(panel.PLAIN_HUES, len(panel.HUES))  # the numbers of suc
 
 CONVERTED_SUFFIXES: Final = (".png", ".pdf")  # the suffixes that need the extra `pictures`
 DRAWN_SUFFIXES: Final = (".svg", *CONVERTED_SUFFIXES)  # the suffixes of files of drawings
+_STEP_SECONDS: Final = 2.5  # how long an animation shows a step
 # The pixels of a PNG in 72 points: twice those of the SVG in each direction.
 _PNG_DENSITY: Final = 192
 # The most pixels of a PNG: `typst` takes 13 bytes for each, and aborts the process at 2^31.
@@ -38,7 +49,7 @@ _LEAST_DENSITY_PART: Final = 0.25
 
 _TYPST_PAGE: Final = b"""\
 #set document(date: none, title: sys.inputs.title)
-#set page(width: auto, height: auto, margin: 0pt)
+#set page(width: auto, height: auto, margin: 0pt, fill: none)
 #image(bytes(sys.inputs.drawing), format: "svg", alt: sys.inputs.description)
 """
 
@@ -97,41 +108,60 @@ def hatch(box: Box, step: float = 7) -> str:
     return "".join(lines)
 
 
+class Sheet(NamedTuple):
+    """The paper of a drawing."""
+
+    aspect: tuple[int, int] | None = None  # its width and height as a ratio, which margins bring
+    size: tuple[int, int] | None = None  # and in pixels; None for those of the drawing
+    theme: str | None = None  # light, dark or transparent; None for what the viewer prefers
+
+    @property
+    def dark(self) -> bool | None:
+        """Whether it is dark; None for both, of which the viewer chooses."""
+        return None if self.theme is None else self.theme == "dark"
+
+
+FREE: Final = Sheet()
+
+
 def document(
     size: tuple[float, float],
     title: str,
     description: str,
-    style: str,
-    body: list[str],
+    kinds: Sequence[str],
+    body: Iterable[str],
     *,
-    aspect: tuple[int, int] | None = None,
+    sheet: Sheet = FREE,
 ) -> str:
     """Return a whole SVG document: a drawing from (0, 0), its elements one a line.
 
-    Each selector of the style sheet should start with ``.drawing``, the class of the root, so that
-    it applies to nothing else in a page. Margins bring it to the aspect, the ratio of width to
-    height.
+    The kinds are those of its styles. Its elements have the styles of a light or dark page as
+    attributes, so that it looks right where style sheets are blocked.
     """
     width, height = size
-    if aspect is not None:
-        wide, high = aspect
+    if sheet.aspect is not None:
+        wide, high = sheet.aspect
         width, height = max(width, height * wide / high), max(height, width * high / wide)
     x, y = (size[0] - width) / 2, (size[1] - height) / 2
     corner_and_size = [number(each) for each in (x, y, width, height)]
+    pixels = [number(each) for each in sheet.size or (width, height)]
     head = (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="drawing" role="img" '
-        f'viewBox="{" ".join(corner_and_size)}" width="{number(width)}" height="{number(height)}">'
+        f'viewBox="{" ".join(corner_and_size)}" width="{pixels[0]}" height="{pixels[1]}">'
     )
+    ground = [rect(Box(x, y, width, height), class_="page")]
+    style = "".join(style_sheet(sheet.dark, kind) for kind in kinds)
     lines = [
         head,
         element("title", safe(title)),
         element("desc", safe(description)),
         f"<style>{style}</style>",
-        rect(Box(x, y, width, height), class_="page"),
+        *(ground if sheet.theme != "transparent" else []),
         *body,
         "</svg>",
     ]
-    return "\n".join(lines) + "\n"
+    theme = DARK if sheet.dark else LIGHT
+    return "\n".join(inlined(lines, tuple(kinds), theme)) + "\n"
 
 
 def html(title: str, policy: str, style: str, body: str, attributes: str = "") -> str:
@@ -175,59 +205,192 @@ DARK: Final = Theme(
 )
 
 
-def _rules(bodies: Mapping[str, str], **fields: Any) -> str:
-    """Return rules from their bodies by selector, each within ``.drawing``, with fields filled."""
+def _rules(kind: str, theme: Theme | None) -> Iterator[tuple[str, str]]:
+    """Yield selectors, of one kind of drawings, and styles: of shapes (None), or the colours."""
+    styles = _STYLES[kind]
+    fields: dict[str, Any] = {"mono": MONO, "sans": SANS}
+    tables = [(styles["shapes"], fields)]
+    if theme is not None:
+        fields = {**theme._asdict(), "on_fill": panel.ON_FILL}
+        tables = [(styles["colors"], fields)]
+        for n, (fill, line) in enumerate(zip(theme.fills, theme.lines, strict=True)):
+            own = {**fields, "n": n, "fill": fill, "line": line}
+            tables += [(styles["parts"], own), (styles["striped"] if n in _STRIPED else {}, own)]
+    for table, names in tables:
+        for selectors, body in table.items():
+            yield selectors.format(**names), body.format(**names)
+
+
+def _css(kind: str, theme: Theme | None) -> str:
     return "".join(
-        f"{','.join(f'.drawing {each}' for each in selectors.format(**fields).split(','))}"
-        f"{{{body.format(**fields)}}}"
-        for selectors, body in bodies.items()
+        f"{','.join(f'.drawing {each}' for each in selectors.split(','))}{{{body}}}"
+        for selectors, body in _rules(kind, theme)
     )
-
-
-def _colors(kind: str, theme: Theme) -> str:
-    fields, styles = {**theme._asdict(), "on_fill": panel.ON_FILL}, _STYLES[kind]
-    parts = [
-        _rules(styles[key], **fields | {"n": n, "fill": fill, "line": line})
-        for n, (fill, line) in enumerate(zip(theme.fills, theme.lines, strict=True))
-        for key in ("parts", *["striped"] * (n in _STRIPED and kind == "drawing"))
-    ]
-    return _rules(styles["colors"], **fields) + "".join(parts)
 
 
 def style_sheet(dark: bool | None, kind: str = "drawing") -> str:
-    """Return the styles for a dark page, a light page, or (None) for both; `chart` adds to them."""
-    shapes = _rules(_STYLES[kind]["shapes"], mono=MONO, sans=SANS)
+    """Return the styles for a dark page, a light page, or (None) for both; `chart` adds to them.
+
+    Each selector starts with ``.drawing``, the class of the root, so that it applies to nothing
+    else in a page.
+    """
     if dark is not None:
-        return shapes + _colors(kind, DARK if dark else LIGHT)
-    dark_colors = _colors(kind, DARK)
-    return f"{shapes}{_colors(kind, LIGHT)}@media(prefers-color-scheme:dark){{{dark_colors}}}"
-
-
-def svg(scene: Scene, *, aspect: tuple[int, int] | None = None, dark: bool | None = None) -> str:
-    """Write a scene as SVG, for a dark page or a light one; None to let the viewer choose."""
-    return document(
-        (scene.width, scene.height),
-        scene.title,
-        scene.description,
-        style_sheet(dark),
-        list(elements(scene)),
-        aspect=aspect,
+        return _css(kind, None) + _css(kind, DARK if dark else LIGHT)
+    return (
+        f"{_css(kind, None)}{_css(kind, LIGHT)}"
+        f"@media(prefers-color-scheme:dark){{{_css(kind, DARK)}}}"
     )
 
 
-def elements(scene: Scene) -> Iterator[str]:
-    """Yield the elements of a scene: grids, then arrows, then captions."""
-    faint = " faint" if scene.faint else ""
+_TAG: Final = re.compile(r"<(/?)([a-z]+)([^<>]*?)(/?)>")
+_COMPOUND: Final = re.compile(r"([a-z]*)((?:\.[\w-]+)*)(?::not\(\.([\w-]+)\))?")
+# What attributes are without a rule.
+_INITIAL: Final = {
+    "stroke": "none",
+    "stroke-width": "1",
+    "text-anchor": "start",
+    "font-weight": "400",
+    "opacity": "1",
+}
+
+_Element = tuple[str, frozenset[str]]  # a tag and its classes
+
+
+class _Rule(NamedTuple):
+    """A rule of a style sheet: what matches it, the outermost first, and attributes."""
+
+    compounds: list[tuple[str, frozenset[str], str | None]]  # a tag, classes, one that is not there
+    values: dict[str, str]
+
+    def matches(self, path: Sequence[_Element]) -> bool:
+        """Return whether the last element of a path matches, within the others."""
+        *above, own = self.compounds
+        rest = list(path[:-1])
+        return _fits(own, path[-1]) and all(
+            any(_fits(each, rest.pop()) for _ in range(len(rest))) for each in reversed(above)
+        )
+
+
+def _fits(compound: tuple[str, frozenset[str], str | None], each: _Element) -> bool:
+    tag, classes, absent = compound
+    return tag in ("", each[0]) and classes <= each[1] and absent not in each[1]
+
+
+@cache
+def _inline_rules(kinds: tuple[str, ...], theme: Theme) -> list[_Rule]:
+    """Return the rules of a theme, those that override others last."""
+    rules = []
+    for kind in kinds:
+        for selectors, body in (*_rules(kind, None), *_rules(kind, theme)):
+            values = dict(part.split(":", 1) for part in body.split(";"))
+            if font := re.fullmatch(r"(?:(\d+) )?([\d.]+)px (.*)", values.pop("font", "")):
+                weight, size, family = font.groups()
+                values = {"font-size": size, "font-family": family, **values}
+                values["font-weight"] = weight or values.get("font-weight", "400")
+            values = {name: value.removesuffix("px") for name, value in values.items()}
+            for selector in selectors.split(","):
+                found = [_COMPOUND.fullmatch(each) for each in selector.split()]
+                parts = [each.groups("") for each in found if each]
+                compounds = [(t, frozenset(c.split(".")[1:]), no or None) for t, c, no in parts]
+                rules.append(_Rule(compounds, values))
+    return sorted(rules, key=lambda rule: sum(len(each[1]) * 9 + bool(each[0]) for each in rule[0]))
+
+
+def inlined(lines: Sequence[str], kinds: tuple[str, ...], theme: Theme) -> Iterator[str]:
+    """Yield markup with the styles of a theme as attributes, where they differ from what is so."""
+    rules, path = _inline_rules(kinds, theme), list[_Element]()
+    found: dict[tuple[_Element, ...], tuple[dict[str, str], str]] = {(): (_INITIAL, "")}
+
+    def styles(key: tuple[_Element, ...]) -> tuple[dict[str, str], str]:
+        """Return all values of an element, and the attributes that it needs."""
+        if key not in found:
+            # The root has the styles of text, which all inherits.
+            own = key if len(key) > 1 else (("text", key[0][1]),)
+            values = {n: v for rule in rules if rule.matches(own) for n, v in rule.values.items()}
+            before = {**styles(key[:-1])[0], "opacity": "1"}
+            changed = {n: v for n, v in values.items() if before.get(n) != v}
+            found[key] = before | values, "".join(f' {n}="{safe(v)}"' for n, v in changed.items())
+        return found[key]
+
+    def replaced(tag: re.Match[str]) -> str:
+        closes, name, attributes, empty = tag.groups()
+        if closes:
+            path.pop()
+            return tag[0]
+        classes = re.search(r' class="([^"]*)"', attributes)
+        path.append((name, frozenset(classes[1].split() if classes else ())))
+        added = styles(tuple(path))[1]
+        if empty:
+            path.pop()
+        return f"<{name}{attributes}{added}{empty}>"
+
+    return (_TAG.sub(replaced, line) for line in lines)
+
+
+def svg(scene: Scene, sheet: Sheet = FREE) -> str:
+    """Write a scene as SVG."""
+    size = scene.width, scene.height
+    return document(size, scene.title, scene.description, ["drawing"], elements(scene), sheet=sheet)
+
+
+def animated(scenes: Sequence[Scene], sheet: Sheet = FREE) -> str:
+    """Write scenes that differ in their path as one SVG, each for a while; it has no script."""
+    first, *_ = scenes
+    common = [each for each in first.captions if all(each in scene.captions for scene in scenes)]
+    body = list(elements(first._replace(captions=common), traced=False))
+    share = 1 / len(scenes)
+    for n, scene in enumerate(scenes):
+        own = [each for each in scene.captions if each not in common]
+        steps = {0.0: "hidden", n * share: "visible"}
+        if n + 1 < len(scenes):
+            steps[(n + 1) * share] = "hidden"
+        turns = element(
+            "animate",
+            attributeName="visibility",
+            values=";".join(steps.values()),
+            keyTimes=";".join(f"{at:.4f}" for at in steps),
+            calcMode="discrete",
+            dur=f"{_STEP_SECONDS * len(scenes)}s",
+            repeatCount="indefinite",
+        )
+        layer = (
+            re.sub(' id="[^"]*"', "", each)
+            for each in elements(scene._replace(captions=own), traced=True)
+        )
+        shown = "visible" if n == 0 else "hidden"
+        body += [f'<g class="step" visibility="{shown}">{turns}', *layer, "</g>"]
+    size = first.width, first.height
+    return document(size, first.title, first.description, ["drawing"], body, sheet=sheet)
+
+
+def elements(scene: Scene, *, traced: bool | None = None) -> Iterator[str]:
+    """Yield the elements of a scene: grids, then arrows, then captions.
+
+    Yield those on the path of the traced cell alone, without ids, or those of all as off it.
+    """
+    faint = " faint" if scene.faint and not traced else ""
     yield f'<g class="grids{faint}">'
     for grid in scene.grids:
-        yield from map(_slice, grid.slices)
-        yield from map(_cell, grid.cells)
-        yield from map(_caption, grid.captions)
+        yield from map(_slice, _on_path(grid.slices, traced))
+        yield from map(_cell, _on_path(grid.cells, traced))
+        bold = [each for each in grid.captions if "replaced" in each.kind]
+        yield from map(_caption, bold if traced else grid.captions)
     yield f'</g>\n<g class="arrows{faint}">'
-    for arrow in sorted(scene.arrows, key=lambda arrow: "traced" in arrow.kinds):
+    for arrow in sorted(_on_path(scene.arrows, traced), key=lambda arrow: "traced" in arrow.kinds):
         yield _arrow(arrow)
     yield "</g>"
     yield from map(_caption, scene.captions)
+
+
+_Part = TypeVar("_Part", Arrow, GridCell, GridSlice)
+
+
+def _on_path(parts: Sequence[_Part], traced: bool | None) -> Sequence[_Part]:
+    if traced is None:
+        return parts
+    if traced:
+        return [each for each in parts if "traced" in each.kinds]
+    return [each._replace(kinds=tuple(k for k in each.kinds if k != "traced")) for each in parts]
 
 
 def _classes(*words: str, color: int | None) -> str:
@@ -238,16 +401,18 @@ def _classes(*words: str, color: int | None) -> str:
 def _cell(cell: GridCell) -> str:
     x, y = cell.box.center
     parts = [rect(cell.box, rx=_CELL_RADIUS)]
-    if cell.fate not in ("", "copied"):
+    fate = cell.fate.removeprefix("copied")
+    if fate:
         parts.append(path(hatch(cell.box), class_="hatch"))
     elif cell.color in _STRIPED:
-        left, middle = number(cell.box.x + 3), number(y)
-        parts.append(path(f"M{left} {middle}h{number(cell.box.width - 6)}", class_="stripes"))
+        start, length = f"M{number(cell.box.x + 3)} {number(y)}", number(cell.box.width - 6)
+        parts.append(path(f"{start}h{length}", class_="stripes"))
     parts.append(text(x, y + 7, cell.text))
     if cell.letter:
-        parts.append(text(cell.box.x + 4, cell.box.y + 11, cell.letter, class_="letter"))
+        middle = cell.box.x + 4 + text_width(cell.letter, 12) / 2
+        parts.append(text(middle, cell.box.y + 12, cell.letter, class_="letter"))
     return element(
-        "g", *parts, id=cell.id, class_=_classes("cell", cell.fate, *cell.kinds, color=cell.color)
+        "g", *parts, id=cell.id, class_=_classes("cell", fate, *cell.kinds, color=cell.color)
     )
 
 
@@ -291,15 +456,17 @@ def _caption(caption: Caption) -> str:
     )
 
 
-def encode(document: str, path: str, title: str, description: str) -> bytes:
+def encode(document: str, path: str, title: str, description: str, sheet: Sheet) -> bytes:
     """Return the content of a file of a drawing, an SVG document, by the suffix of its path.
 
-    PNG and PDF have its colours for a light page; a PDF says the title and the description to
-    people who do not see it. Raise `UsageError` if the drawing is too large for a PNG.
+    A PNG of a sheet with a size has that size. PNG and PDF have the colours for a light page unless
+    the sheet has a theme; a PDF says the title and the description to people who do not see it.
+    Raise `UsageError` if the drawing is too large for a PNG.
     """
     if not path.endswith(CONVERTED_SUFFIXES):
         return document.encode()
-    density = _density(document, path) if path.endswith(".png") else _PNG_DENSITY
+    usual = _PNG_DENSITY if sheet.size is None else _PNG_DENSITY // 2
+    density = _density(document, path, usual) if path.endswith(".png") else usual
     import typst
 
     inputs = {"drawing": document, "title": title, "description": description}
@@ -308,13 +475,13 @@ def encode(document: str, path: str, title: str, description: str) -> bytes:
     return content
 
 
-def _density(document: str, path: str) -> float:
+def _density(document: str, path: str, usual: int) -> float:
     """Return the density of a PNG: less than usual if the drawing is large."""
     size = re.findall(r' (?:width|height)="([\d.]+)"', document.partition(">")[0])
-    pixels = prod(map(float, size)) * (_PNG_DENSITY / 96) ** 2
+    pixels = prod(map(float, size)) * (usual / 96) ** 2
     scale = min(1.0, sqrt(_MOST_PIXELS / pixels))
     if scale < _LEAST_DENSITY_PART:
         width, height = (grouped(round(float(each))) for each in size)
         what = f"`{clean(path)}` cannot hold a drawing of {width} by {height} pixels"
         raise UsageError(what, value=path, expected=".svg, .pdf or a smaller drawing")
-    return _PNG_DENSITY * scale
+    return usual * scale

@@ -21,6 +21,7 @@ from gathercli.explain.drawing.chart import (
     versions_chart,
 )
 from gathercli.explain.drawing.scene import Box
+from gathercli.explain.drawing.svg import Sheet
 from tests.explain.drawing.charts import SVG, beyond, parse, rectangles, words
 from tests.tensorfiles import amply
 
@@ -61,14 +62,13 @@ def test_a_chart_asks_for_nothing_from_outside() -> None:
 
 def test_a_chart_has_the_colors_of_the_viewer_unless_told() -> None:
     assert "prefers-color-scheme:dark" in chart().svg()
-    assert "prefers-color-scheme" not in chart().svg(dark=True)
-    assert chart().svg(dark=True) != chart().svg(dark=False)
+    assert "prefers-color-scheme" not in chart().svg(Sheet(theme="dark"))
+    assert chart().svg(Sheet(theme="dark")) != chart().svg(Sheet(theme="light"))
 
 
 def test_a_chart_fits_a_slide() -> None:
-    box = [
-        float(each) for each in (parse(chart().svg(aspect=(16, 9))).get("viewBox") or "").split()
-    ]
+    root = parse(chart().svg(Sheet(aspect=(16, 9))))
+    box = [float(each) for each in (root.get("viewBox") or "").split()]
 
     assert box[2] / box[3] == pytest.approx(16 / 9, abs=0.01)
 

@@ -13,7 +13,7 @@ from gathercli import explain
 from gathercli.errors import GatherError
 from gathercli.explain.drawing.explanation import scene_of
 from gathercli.explain.drawing.scene import Box, text_width
-from gathercli.explain.drawing.svg import svg
+from gathercli.explain.drawing.svg import Sheet, svg
 from gathercli.explain.panel import Look
 from tests.explain.drawing.svgs import Picture, points_of
 from tests.explain.drawing.test_explanation import Call, calls, overlap
@@ -58,7 +58,7 @@ def is_within(point: tuple[float, float], box: Box) -> bool:
 def test_margins_give_the_ratio_that_is_asked_for(aspect: tuple[int, int]) -> None:
     scene = scene_of(explain("gather", [[1, 2], [3, 4]], [1, 0]), Look(None))
 
-    root = Picture(svg(scene, aspect=aspect)).root
+    root = Picture(svg(scene, Sheet(aspect=aspect))).root
 
     width, height = (float(root.attrib[key]) for key in ("width", "height"))
     assert width / height == pytest.approx(aspect[0] / aspect[1], rel=0.01)

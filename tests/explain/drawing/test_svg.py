@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import struct
 import xml.etree.ElementTree as ET
 from importlib.util import find_spec
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 from gathercli.explain import pictures
 from gathercli.explain.drawing.svg import DARK, LIGHT, Theme, document, style_sheet, text
 from gathercli.explain.panel import ON_FILL
+from tests.explain.drawing.svgs import SVG, Picture
 from tests.explain.test_palette import contrast
 
 if TYPE_CHECKING:
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
 
 @given(words=st.text())
 def test_any_text_is_well_formed(words: str) -> None:
-    svg = document((10, 10), words, words, "", [text(0, 0, words, class_=words)])
+    svg = document((10, 10), words, words, ["drawing"], [text(0, 0, words, class_=words)])
 
     root = ET.fromstring(svg)  # noqa: S314  (our own)
 
@@ -133,3 +135,118 @@ def test_a_ratio_without_a_picture_is_refused(run: Run) -> None:
 
     assert (ran.status, ran.out) == (2, "")
     assert "expected `--save` too" in ran.err
+
+
+def test_styles_are_attributes_too_so_that_nothing_is_black_without_the_sheet(
+    run: Run, folder: Path
+) -> None:
+    run("explain", "gather", "[[1,2],[3,4]]", "1,9", "-q", "--save", "p.svg")
+
+    root = ET.parse(folder / "p.svg").getroot()  # noqa: S314  (our own)
+    ink, cells = root.get("fill"), root.findall(f".//{SVG}g[@class]/{SVG}rect")
+    arrows = [each for each in root.iter(f"{SVG}path") if "arrow" in each.get("class", "")]
+    assert ink == LIGHT.ink
+    assert {each.get("fill") for each in cells} == {LIGHT.cell, LIGHT.fills[0], "none"}
+    assert {(each.get("fill"), each.get("stroke")) for each in arrows} == {
+        ("none", LIGHT.lines[0]),
+        ("none", LIGHT.faint),
+    }
+
+
+def test_an_attribute_is_what_the_sheet_says_where_that_differs_from_what_is_inherited() -> None:
+    body = ['<g class="cell c7"><rect/><text>1</text></g>', '<path class="arrow traced"/>']
+
+    svg = document((10, 10), "", "", ["drawing"], body)
+
+    fill, line = LIGHT.fills[7], LIGHT.lines[7]
+    assert f'<g class="cell c7" fill="{ON_FILL}"><rect fill="{fill}" stroke="{line}"/>' in svg
+    assert '<text font-size="19" text-anchor="middle">1</text>' in svg
+    arrow = svg.splitlines()[-2]
+    assert all(each in arrow for each in ('stroke-width="3.4"', f'stroke="{LIGHT.faint}"'))
+    assert 'stroke-width="1.8"' not in svg
+
+
+@pytest.mark.parametrize(
+    ("theme", "ground"), [("light", LIGHT.page), ("dark", DARK.page), ("transparent", None)]
+)
+def test_a_theme_has_its_ground_and_asks_for_no_preference(
+    run: Run, folder: Path, theme: str, ground: str | None
+) -> None:
+    run(*CALL, "--theme", theme, "--save", "p.svg")
+
+    text = (folder / "p.svg").read_text(encoding="utf-8")
+    (page,) = re.findall('<rect [^>]*class="page" fill="([^"]*)"', text) or [None]
+    assert page == ground
+    assert "prefers-color-scheme" not in text
+
+
+@installed
+def test_an_image_of_a_size_has_so_many_pixels(run: Run, folder: Path) -> None:
+    run(*CALL, "--size", "1280x720", "--theme", "dark", "--save", "p.png", "--save", "p.pdf")
+
+    assert struct.unpack(">2I", (folder / "p.png").read_bytes()[16:24]) == (1280, 720)
+
+
+def test_a_picture_of_each_step_differs_in_its_path_alone(run: Run, folder: Path) -> None:
+    ran = run(*CALL, "--aspect", "16:9", "--save", "s-{n}.svg", "--save", "all.svg")
+
+    assert (ran.status, ran.err) == (0, "")
+    steps = [Picture((folder / f"s-{n}.svg").read_text(encoding="utf-8")) for n in range(1, 5)]
+    assert len([*folder.iterdir()]) == 5
+    assert len({step.root.attrib["viewBox"] for step in steps}) == 1
+    places = [{name: each[3:7] for name, each in step.drawn.items()} for step in steps]
+    assert all(each == places[0] for each in places)
+    traced = [
+        {name for name, each in step.drawn.items() if "traced" in each.kinds} for step in steps
+    ]
+    assert [name for names in traced for name in names if name.startswith("out")] == [
+        "out-0-0",
+        "out-0-1",
+        "out-1-0",
+        "out-1-1",
+    ]
+
+
+def test_an_animation_shows_each_step_without_a_script(run: Run, folder: Path) -> None:
+    ran = run(*CALL, "--animate", "--bare", "--save", "p.svg")
+
+    assert ran.status == 0
+    root = ET.parse(folder / "p.svg").getroot()  # noqa: S314  (our own)
+    steps = root.findall(f"{SVG}g[@class='step']")
+    ids = [each.get("id") for each in root.iter() if each.get("id")]
+    assert [each.get("visibility") for each in steps] == ["visible", *["hidden"] * 3]
+    assert [each.find(f"{SVG}animate") is not None for each in steps] == [True] * 4
+    assert len(ids) == len(set(ids))
+    assert not [each for each in root.iter() if each.tag.endswith("script")]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--size", "1920"], "`--size` is `1920`: expected a width and a height such as 1920x1080"),
+        (["--size", "16x9", "--aspect", "4:3"], "`--aspect` and `--size` exclude each other"),
+        (["--theme", "blue"], "expected light, dark or transparent"),
+        (["--arrows", "some"], "expected auto, all, path or none"),
+        (["--animate", "--save", "p.png"], "`--animate` is of drawings alone"),
+        (["--save", "p-{n}.txt"], "`--save` is of drawings alone"),
+        (["--theme", "dark"], "`--theme` is of a saved picture: expected `--save` too"),
+    ],
+)
+def test_a_form_that_is_none_is_refused(
+    run: Run, folder: Path, words: list[str], message: str
+) -> None:
+    saved = () if "--save" in words or words[0] == "--theme" else ("--save", "p.svg")
+
+    ran = run(*CALL, *words, *saved)
+
+    assert (ran.status, ran.out, [*folder.iterdir()]) == (2, "", [])
+    assert message in ran.err
+
+
+def test_more_steps_than_anybody_shows_are_refused(run: Run, folder: Path) -> None:
+    saved = "--save", "p-{n}.svg"
+
+    ran = run("explain", "gather", "arange:12x12", "arange:12xi64", "--window", "0:12,0:12", *saved)
+
+    assert (ran.status, [*folder.iterdir()]) == (2, [])
+    assert "would be 144 pictures of steps: expected at most 100" in ran.err
