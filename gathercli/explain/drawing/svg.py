@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from html import escape
 from math import prod, sqrt
-from typing import Any, Final, Literal, NamedTuple, TypeVar
+from typing import Any, Final, Literal, NamedTuple
 
 from gathercli.errors import UsageError
 from gathercli.explain import panel
@@ -334,63 +334,38 @@ def svg(scene: Scene, sheet: Sheet = FREE) -> str:
 
 
 def animated(scenes: Sequence[Scene], sheet: Sheet = FREE) -> str:
-    """Write scenes that differ in their path as one SVG, each for a while; it has no script."""
-    first, *_ = scenes
-    common = [each for each in first.captions if all(each in scene.captions for scene in scenes)]
-    body = list(elements(first._replace(captions=common), traced=False))
-    share = 1 / len(scenes)
+    """Write scenes of one size as one SVG that shows each for a while; it has no script."""
+    body, share, first = list[str](), 1 / len(scenes), scenes[0]
     for n, scene in enumerate(scenes):
-        own = [each for each in scene.captions if each not in common]
-        steps = {0.0: "hidden", n * share: "visible"}
-        if n + 1 < len(scenes):
-            steps[(n + 1) * share] = "hidden"
+        shown = {0.0: "hidden", n * share: "visible", (n + 1) * share: "hidden"}
         turns = element(
             "animate",
             attributeName="visibility",
-            values=";".join(steps.values()),
-            keyTimes=";".join(f"{at:.4f}" for at in steps),
+            values=";".join(shown.values()),
+            keyTimes=";".join(f"{at:.4f}" for at in shown),
             calcMode="discrete",
             dur=f"{_STEP_SECONDS * len(scenes)}s",
             repeatCount="indefinite",
         )
-        layer = (
-            re.sub(' id="[^"]*"', "", each)
-            for each in elements(scene._replace(captions=own), traced=True)
-        )
-        shown = "visible" if n == 0 else "hidden"
-        body += [f'<g class="step" visibility="{shown}">{turns}', *layer, "</g>"]
+        layer = [re.sub(' id="[^"]*"', "", each) if n else each for each in elements(scene)]
+        body += [f'<g visibility="{"hidden" if n else "visible"}">{turns}', *layer, "</g>"]
     size = first.width, first.height
     return document(size, first.title, first.description, ["drawing"], body, sheet=sheet)
 
 
-def elements(scene: Scene, *, traced: bool | None = None) -> Iterator[str]:
-    """Yield the elements of a scene: grids, then arrows, then captions.
-
-    Yield those on the path of the traced cell alone, without ids, or those of all as off it.
-    """
-    faint = " faint" if scene.faint and not traced else ""
+def elements(scene: Scene) -> Iterator[str]:
+    """Yield the elements of a scene: grids, then arrows, then captions."""
+    faint = " faint" if scene.faint else ""
     yield f'<g class="grids{faint}">'
     for grid in scene.grids:
-        yield from map(_slice, _on_path(grid.slices, traced))
-        yield from map(_cell, _on_path(grid.cells, traced))
-        bold = [each for each in grid.captions if "replaced" in each.kind]
-        yield from map(_caption, bold if traced else grid.captions)
+        yield from map(_slice, grid.slices)
+        yield from map(_cell, grid.cells)
+        yield from map(_caption, grid.captions)
     yield f'</g>\n<g class="arrows{faint}">'
-    for arrow in sorted(_on_path(scene.arrows, traced), key=lambda arrow: "traced" in arrow.kinds):
+    for arrow in sorted(scene.arrows, key=lambda arrow: "traced" in arrow.kinds):
         yield _arrow(arrow)
     yield "</g>"
     yield from map(_caption, scene.captions)
-
-
-_Part = TypeVar("_Part", Arrow, GridCell, GridSlice)
-
-
-def _on_path(parts: Sequence[_Part], traced: bool | None) -> Sequence[_Part]:
-    if traced is None:
-        return parts
-    if traced:
-        return [each for each in parts if "traced" in each.kinds]
-    return [each._replace(kinds=tuple(k for k in each.kinds if k != "traced")) for each in parts]
 
 
 def _classes(*words: str, color: int | None) -> str:

@@ -212,7 +212,7 @@ def test_an_animation_shows_each_step_without_a_script(run: Run, folder: Path) -
 
     assert ran.status == 0
     root = ET.parse(folder / "p.svg").getroot()  # noqa: S314  (our own)
-    steps = root.findall(f"{SVG}g[@class='step']")
+    steps = root.findall(f"{SVG}g[@visibility]")
     ids = [each.get("id") for each in root.iter() if each.get("id")]
     assert [each.get("visibility") for each in steps] == ["visible", *["hidden"] * 3]
     assert [each.find(f"{SVG}animate") is not None for each in steps] == [True] * 4
