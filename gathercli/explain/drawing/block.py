@@ -236,11 +236,15 @@ class TensorBlock:
             names = None if d is None else tensor.coordinates[d - len(tensor.lead)]
             size = 1 if d is None else tensor.shape[d]
             rulers.append(Ruler(names, size, length, space, from_end=d in self._from_end))
-        corner = scene.text_width(self._subtitle(self.facets[-1]), 13, mono=False) + _CORNER_SPACE
-        beside = self.down and len(tensor.inner) > 2
+        name = 0.0
+        if len(tensor.inner) > 2:
+            name = scene.text_width(self._subtitle(self.facets[-1]), 13, mono=False) + _CORNER_SPACE
         margin = (self.margin, 0.0) if self.down else (0.0, self.margin)
-        corner = corner if beside else 0
-        return GridFrame(*rulers, margin=margin, corner=corner, has_entries=tensor.has_entries)
+        frame = GridFrame(
+            *rulers, margin=margin, corner=name if self.down else 0, has_entries=tensor.has_entries
+        )
+        frame.width = max(frame.width, name)
+        return frame
 
     def _subtitle(self, facet: tuple[int, ...]) -> str:
         """Return the name of a facet, and that from the end if it is wanted."""
@@ -286,7 +290,8 @@ class TensorBlock:
         frame = self.frames[facet]
         yield from frame.captions(rows, columns)
         if self.subtitle_height:
-            yield scene.Caption(frame.outer.x, frame.outer.y - 8, self._subtitle(facet), "facet")
+            x = frame.outer.x + (self.margin if self.down else 0)
+            yield scene.Caption(x, frame.outer.y - 8, self._subtitle(facet), "facet")
 
     def cells(
         self, facet: tuple[int, ...], traced: Collection[tuple[int, ...]]
@@ -397,18 +402,21 @@ class End:
     @property
     def needs_lane(self) -> bool:
         """Whether the arrow runs between cells, or past slices, to reach the edge of the grid."""
-        turn = self._block.turn
-        enters = not self.leaves and not self.is_slice
-        return enters or turn(self.box).width < turn(self._frame.inner).width
+        d = self._block.dims[0 if self._block.down else 1]
+        if self.is_slice:
+            return d is not None and self._at[d] is not None
+        along = self._frame.rows if self._block.down else self._frame.columns
+        return not self.leaves or len(along.starts) > 1
 
     def lane(self, order: float | None = None) -> scene.Lane:
         """Return the lane of the arrow, in the order of cells or another."""
-        block, box, ruler = self._block, self._block.turn(self.box), self._frame.rows
-        if block.down:
-            ruler = self._frame.columns
-        space = block.margin if self.is_slice else ruler.space
+        block, frame, box = self._block, self._frame, self._block.turn(self.box)
+        space = (frame.columns if block.down else frame.rows).space
         start = box.bottom if self.leaves else box.y - space
-        grid = block.grid(self._frame, beside=self.is_slice)
+        if self.is_slice:
+            outer, space = block.turn(frame.outer), block.margin
+            start = outer.bottom - space if self.leaves else outer.y
+        grid = block.grid(frame, beside=self.is_slice)
         order = box.x if order is None else order
         return scene.Lane(grid, start, space, not self.leaves, order)
 

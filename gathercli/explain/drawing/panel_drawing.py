@@ -165,8 +165,9 @@ class PanelDrawing:
         self.height = max(title + max(spans), lowest)
         data = self._data.box
         start = min((frame.inner.x for frame in self._data.frames.values()), default=data.x)
-        width = max(data.right - start, _OUTSIDE_WIDTH)
-        self.outside = scene.Box(start, data.bottom + 2 * SPACE_BEYOND_AXIS, width, CELL_HEIGHT)
+        width = max(data.right - start, _OUTSIDE_WIDTH)  # to the left: arrows leave on the right
+        y = data.bottom + 2 * SPACE_BEYOND_AXIS
+        self.outside = scene.Box(data.right - width, y, width, CELL_HEIGHT)
 
     def _overhang(self, block: TensorBlock) -> tuple[float, float]:
         """Return how far a title reaches to the left and right of its tensor."""

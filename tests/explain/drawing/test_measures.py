@@ -1,0 +1,171 @@
+"""Drawings of random calls of all families, measured: texts, arrows, and values on slides."""
+
+from __future__ import annotations
+
+from itertools import combinations, pairwise
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+import pytest
+
+from gathercli import explain
+from gathercli.explain.drawing.block import CELL_TEXT
+from gathercli.explain.drawing.explanation import scene_of
+from gathercli.explain.drawing.scene import Box, text_width
+from gathercli.explain.panel import MOST_CELLS_WITH_ARROWS, Look
+from tests.explain.drawing.svgs import points_of
+from tests.explain.drawing.test_explanation import overlap
+from tests.explain.drawing.test_scene import is_within, place_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gathercli.explain.drawing.scene import Arrow, Scene
+
+CALLS: Final = 200
+SLIDE: Final = (16, 9)
+
+
+def random_call(seed: int) -> Any:
+    """Explain a call of the family whose turn it is, with indices outside and from the end."""
+    dice = np.random.default_rng(seed)
+    rank = int(dice.integers(1, 4))
+    shape = tuple(int(n) for n in dice.integers(1, 6, rank))
+    data = np.arange(int(np.prod(shape))).reshape(shape) * int(dice.choice([1, 7, 1000]))
+    axis = int(dice.integers(0, rank))
+    size = shape[axis]
+    if seed % 4 == 0:
+        batch_dims = int(dice.integers(0, min(axis, 1) + 1))
+        of = (*shape[:batch_dims], *(int(n) for n in dice.integers(1, 5, dice.integers(0, 3))))
+        indices = dice.integers(-size - 1, size + 1, of)
+        return explain("gather", data, indices, axis=axis, batch_dims=batch_dims)
+    if seed % 4 == 1:
+        of = (*shape[:axis], int(dice.integers(1, 5)), *shape[axis + 1 :])
+        indices = dice.integers(-size, size, of)
+        return explain("gather-elements", data, indices, axis=axis, version="onnx-13")
+    if seed % 4 == 2:
+        depth = int(dice.integers(1, rank + 1))
+        columns = [dice.integers(-n - 1, n + 1, int(dice.integers(1, 5))) for n in shape[:1]]
+        columns += [dice.integers(-n, n, len(columns[0])) for n in shape[1:depth]]
+        return explain("gather-nd", data, np.stack(columns, -1), out_of_range="zero")
+    steps, batches, beams = (int(n) for n in dice.integers(1, 4, 3))
+    ids = np.arange(steps * batches * beams).reshape(steps, batches, beams)
+    parents = dice.integers(0, beams, ids.shape)
+    lengths = dice.integers(1, steps + 1, batches)
+    return explain("gather-tree", ids, parents, lengths, 99)
+
+
+class Measured(NamedTuple):
+    """A drawing."""
+
+    scene: Scene
+    cells: int  # of the output
+
+
+def drawn(**form: Any) -> Iterator[tuple[int, Measured]]:
+    """Draw every call."""
+    for seed in range(CALLS):
+        explanation = random_call(seed)
+        scene = scene_of(explanation, Look(None), **form)
+        shown = sum(cell.tensor == "out" for cell in scene.cells)
+        yield seed, Measured(scene, shown)
+
+
+@pytest.fixture(scope="module", params=[None, SLIDE], ids=["free", "slide"])
+def drawings(request: pytest.FixtureRequest) -> dict[int, Measured]:
+    return dict(drawn(aspect=request.param))
+
+
+def words_of(scene: Scene) -> list[tuple[str, Box]]:
+    """Return the texts of a drawing with their places, those of cells too."""
+    captions = [*scene.captions, *(each for grid in scene.grids for each in grid.captions)]
+    words = [(each.text, place_of(each)) for each in captions]
+    for cell in scene.cells:
+        x, y = cell.box.center
+        width = text_width(cell.text, CELL_TEXT)
+        words.append((cell.text, Box(x - width / 2, y - 7, width, 14)))
+    return words
+
+
+def test_no_texts_overlap_and_all_lie_on_the_page(drawings: dict[int, Measured]) -> None:
+    for seed, (scene, _) in drawings.items():
+        words = words_of(scene)
+        assert not [
+            (seed, one, other)
+            for (one, box), (other, its) in combinations(words, 2)
+            if overlap(box, its)
+        ]
+        for text, box in words:
+            assert 0 <= box.x <= box.right <= scene.width + 1, (seed, text)
+            assert 0 <= box.y <= box.bottom <= scene.height + 1, (seed, text)
+
+
+def test_a_value_and_its_letter_have_room_in_their_cell(drawings: dict[int, Measured]) -> None:
+    for seed, (scene, _) in drawings.items():
+        for cell in scene.cells:
+            room = cell.box.width - text_width(cell.text, CELL_TEXT)
+            assert room >= 8, (seed, cell)
+            letter = cell.box.x + 4 + text_width(cell.letter, 12)
+            value = cell.box.center[0] - text_width(cell.text, CELL_TEXT) / 2
+            assert letter <= value or cell.box.y + 12 <= cell.box.center[1] - 7, (seed, cell)
+
+
+def grid_of(name: str) -> str:
+    return name.removeprefix("slice-").split("-")[0]
+
+
+def test_no_arrow_crosses_a_cell_a_word_or_the_grid_of_another_tensor(
+    drawings: dict[int, Measured],
+) -> None:
+    for seed, (scene, _) in drawings.items():
+        words = [each for each in words_of(scene) if each[0] != "outside"]
+        for arrow in scene.arrows:
+            points = list(points_of(arrow.d, 12))
+            ends = {grid_of(arrow.source), grid_of(arrow.target)}
+            for grid in scene.grids:
+                others = [grid.box] if grid.tensor not in ends else []
+                inside = [Box(c.x + 2, c.y + 2, c.width - 4, c.height - 4) for c in others]
+                for cell in grid.cells:
+                    box = cell.box
+                    inside.append(Box(box.x + 2, box.y + 2, box.width - 4, box.height - 4))
+                for box in inside:
+                    assert not any(is_within(point, box) for point in points), (seed, arrow)
+            for text, box in words:
+                assert not any(is_within(point, box) for point in points), (seed, text, arrow)
+
+
+def turns_back(arrow: Arrow) -> bool:
+    """Return whether a line goes to and fro in both directions."""
+    line = list(points_of(arrow.d, 12))
+    steps = [[after[way] - before[way] for before, after in pairwise(line)] for way in (0, 1)]
+    return all(min(each) < -1 and max(each) > 1 for each in steps)
+
+
+def test_no_arrow_goes_where_it_came_from(drawings: dict[int, Measured]) -> None:
+    for seed, (scene, _) in drawings.items():
+        for arrow in scene.arrows:
+            assert not turns_back(arrow), (seed, arrow)
+
+
+def test_every_index_of_a_small_picture_has_its_arrow(drawings: dict[int, Measured]) -> None:
+    small = 0
+    for seed, (scene, cells) in drawings.items():
+        remarks = " ".join(each.text for each in scene.captions)
+        if cells <= MOST_CELLS_WITH_ARROWS and " shown" not in remarks:
+            assert "letters mark the rest" not in remarks, seed
+            small += 1
+    assert small > CALLS / 2
+
+
+def test_values_of_a_slide_can_be_read_and_its_width_is_used() -> None:
+    sizes, fills = [], []
+    for _, (scene, cells) in drawn(aspect=SLIDE):
+        height = max(scene.height, scene.width * SLIDE[1] / SLIDE[0])
+        if cells <= MOST_CELLS_WITH_ARROWS:
+            sizes.append(CELL_TEXT * 1080 / height)
+            fills.append(scene.width / (height * SLIDE[0] / SLIDE[1]))
+
+    # 28 of 1080 pixels can be read from the last row
+    assert np.median(sizes) >= 30
+    assert np.percentile(sizes, 10) >= 25
+    assert np.percentile(fills, 5) >= 0.8
