@@ -111,6 +111,7 @@ class _Draft:
             lanes.append([each.lane_widths for each in self.drawings])
         for each, *spaces in zip(self.drawings, *lanes, strict=True):
             each.measure(each.cell_widths, list(map(most_lanes, zip(*spaces, strict=True))))
+        align(self.drawings)
         layout = self._filling(words)
         scenes = []
         for trace, lines in zip(traced, words, strict=True):

@@ -169,3 +169,30 @@ def test_values_of_a_slide_can_be_read_and_its_width_is_used() -> None:
     assert np.median(sizes) >= 30
     assert np.percentile(sizes, 10) >= 25
     assert np.percentile(fills, 5) >= 0.8
+
+
+LECTURE: Final[dict[str, tuple[Any, ...]]] = {
+    "rows": ("gather", np.arange(12).reshape(4, 3), [3, 0, -1]),
+    "columns": ("gather", np.arange(12).reshape(4, 3), [2, 0], 1),
+    "vector": ("gather", [10, 20, 30], [2, -3, 9]),
+    "embedding": ("gather", np.arange(24).reshape(6, 4), [3, 1, 1, 5]),
+    "elements": ("gather-elements", np.arange(9).reshape(3, 3), np.eye(3, dtype=int) + 1, 0),
+    "row by row": ("gather-elements", np.arange(12).reshape(3, 4), np.eye(3, dtype=int) - 1, 1),
+    "tuples": ("gather-nd", np.arange(24).reshape(2, 3, 4), [[0, 1], [1, -1]]),
+    "batches": ("gather", np.arange(24).reshape(2, 4, 3), [[0, 1], [-1, 9]], 1, 1),
+}
+
+
+@pytest.mark.parametrize("name", LECTURE)
+def test_an_example_of_a_lecture_has_values_of_28_pixels(name: str) -> None:
+    op, data, indices, *rest = LECTURE[name]
+    axis, batch_dims = [*rest, None, 0][:2] if rest else (None, 0)
+    version = "onnx-13" if op == "gather-elements" else None
+    explanation = explain(op, data, indices, axis=axis, batch_dims=batch_dims or 0, version=version)
+
+    for bare in (False, True):
+        scene = scene_of(explanation, Look(None), aspect=SLIDE, bare=bare)
+
+        height = max(scene.height, scene.width * SLIDE[1] / SLIDE[0])
+        assert CELL_TEXT * 1080 / height >= 28
+        assert scene.width >= 0.8 * height * SLIDE[0] / SLIDE[1]
