@@ -258,19 +258,16 @@ class Shown(NamedTuple):
 
     def draw(self, output: PictureFile) -> None:
         """Write the file of a picture."""
-        options, look = output.options, self.look._replace(width=PICTURE_WIDTH)
+        options = output.options
+        look = self.look._replace(width=PICTURE_WIDTH, arrows=options.arrows)
         if output.path.endswith(".txt"):
             output.stream.write(self._text(look).plain.encode(errors="backslashreplace"))
             return
-        look = look._replace(arrows=options.arrows)
-        form = {"title": self.title, "bare": options.bare, "aspect": options.sheet.aspect}
         from gathercli.explain.drawing.explanation import scene_of, scenes_of
 
+        form = {"title": self.title, "bare": options.bare, "aspect": options.sheet.aspect}
         if options.animate:
-            from gathercli.explain.drawing.svg import animated
-
-            scenes = scenes_of(self.provenance, look, **form)
-            output.stream.write(animated(scenes, options.sheet).encode())
+            output.write_animation(scenes_of(self.provenance, look, **form))
             return
         is_page = output.path.endswith(".html")
         scene = scene_of(

@@ -55,6 +55,12 @@ class PictureFile(Output):
 
         self.write_drawing(svg(scene, self.options.sheet), scene.title, scene.description)
 
+    def write_animation(self, scenes: Sequence[Scene]) -> None:
+        """Write the drawings of steps as one that shows them in turn."""
+        from gathercli.explain.drawing.svg import animated
+
+        self.stream.write(animated(scenes, self.options.sheet).encode())
+
     def write_chart(self, chart: Chart, text: Callable[[], Styled]) -> None:
         """Write a chart, or the text that says the same in characters, for a terminal."""
         sheet = self.options.sheet

@@ -195,7 +195,7 @@ class _Draft:
     ) -> float:
         """Return the size of the tensors, or of a slide, as a part of the largest."""
         if self.form.ratio is None:
-            _, width, height = _arrange(drawings, 0, 0)
+            _, width, height = _arrange(drawings, 0, 0, None)
             return max(width / _MOST_WIDTH, height / _MOST_HEIGHT)
         self.selection, self.drawings = selection, drawings
         for each in drawings:
@@ -230,32 +230,26 @@ class _Draft:
     def _layout(self, words: Sequence[Sequence[Caption]]) -> Layout:
         """Place the panels; lines of words of each scene stand below them, or beside them.
 
-        They stand where a slide is larger; else beside tensors that are so high that the drawing
-        would be upright.
+        They stand where the slide is larger, of the usual ratio if there is no other.
         """
-        form, margin = self.form, self.form.margin
-        top = margin + (self._head[-1].y + margin if self._head else 0)
-        columns, width, height = _arrange(self.drawings, margin, top, form.ratio or _USUAL_RATIO)
+        margin, above = self.form.margin, self._head[-1].y if self._head else -self.form.margin
+        top = 2 * margin + above
+        columns, width, height = _arrange(self.drawings, margin, top, self.form.ratio)
         heads = max((_right(each) for each in self._head), default=0)
         wide = max((_right(line) for lines in words for line in lines), default=0)
+        bottom = top + height + margin
+        if not wide:
+            return Layout((max(width, heads) + 2 * margin, bottom), (0, 0), width, columns)
         high = max(_NOTE_LINE * len(lines) for lines in words) + 16
-        if not any(words):
-            size = max(width, heads) + 2 * margin, top + height + margin
-            return Layout(size, (0, 0), width, columns)
-        below = max(width, heads, wide) + 2 * margin, top + height + high + 2 * margin
-        beside = (
-            max(heads, width + _PANEL_GAP + wide) + 2 * margin,
-            max(top + height, top + high) + margin,
-        )
-        ratio = form.ratio
-        if ratio is None:
-            is_beside = max(width, wide) < top + height + high
-        else:
-            is_beside = max(beside[1], beside[0] / ratio) < max(below[1], below[0] / ratio)
-        if is_beside:
-            corner = margin + width + _PANEL_GAP, max(top, top + (height - high) / 2)
-            return Layout(beside, corner, width + _PANEL_GAP + wide, columns)
-        return Layout(below, (margin, top + height + margin - 8), width, columns)
+        below = max(width, heads, wide) + 2 * margin, bottom + high + margin
+        filled = width + _PANEL_GAP + wide
+        beside = max(heads, filled) + 2 * margin, max(bottom, top + high + margin)
+        corner = margin + width + _PANEL_GAP, max(top, top + (height - high) / 2)
+        every = [
+            Layout(below, (margin, bottom - 8), width, columns),
+            Layout(beside, corner, filled, columns),
+        ]
+        return min(every, key=self._slide_height)
 
 
 def _heading(view: View, form: Form) -> list[Caption]:
@@ -341,12 +335,12 @@ def _traced(
 
 
 def _arrange(
-    drawings: Sequence[PanelDrawing], x: float, y: float, ratio: float = _USUAL_RATIO
+    drawings: Sequence[PanelDrawing], x: float, y: float, ratio: float | None
 ) -> tuple[int, float, float]:
     """Place panels in rows and columns; return the columns, and the width and height of all.
 
-    The number of columns is that whose ratio of width to height is nearest to `ratio`, of those
-    that fit.
+    The number of columns is that whose ratio of width to height is nearest to `ratio`, or to the
+    usual one, of those that fit.
     """
     if not drawings:
         return 1, 0, 0
@@ -360,7 +354,7 @@ def _arrange(
     def distance(columns: int) -> tuple[bool, float]:
         wide, high = columns * width, tops(columns)[-1]
         is_large = wide > _MOST_WIDTH + _PANEL_GAP or high > _MOST_HEIGHT + _PANEL_GAP
-        return is_large, abs(log(wide / high / ratio))
+        return is_large, abs(log(wide / high / (ratio or _USUAL_RATIO)))
 
     columns = min(range(1, count + 1), key=distance)
     starts = tops(columns)

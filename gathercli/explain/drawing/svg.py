@@ -115,11 +115,6 @@ class Sheet(NamedTuple):
     size: tuple[int, int] | None = None  # and in pixels; None for those of the drawing
     theme: str | None = None  # light, dark or transparent; None for what the viewer prefers
 
-    @property
-    def dark(self) -> bool | None:
-        """Whether it is dark; None for both, of which the viewer chooses."""
-        return None if self.theme is None else self.theme == "dark"
-
 
 FREE: Final = Sheet()
 
@@ -136,7 +131,8 @@ def document(
     """Return a whole SVG document: a drawing from (0, 0), its elements one a line.
 
     The kinds are those of its styles. Its elements have the styles of a light or dark page as
-    attributes, so that it looks right where style sheets are blocked.
+    attributes, so that it looks right where style sheets are blocked; one sheet overrides them for
+    a viewer who prefers another page.
     """
     width, height = size
     if sheet.aspect is not None:
@@ -150,17 +146,17 @@ def document(
         f'viewBox="{" ".join(corner_and_size)}" width="{pixels[0]}" height="{pixels[1]}">'
     )
     ground = [rect(Box(x, y, width, height), class_="page")]
-    style = "".join(style_sheet(sheet.dark, kind) for kind in kinds)
+    style = f"<style>{''.join(map(style_sheet, kinds))}</style>"
     lines = [
         head,
         element("title", safe(title)),
         element("desc", safe(description)),
-        f"<style>{style}</style>",
+        *([style] if sheet.theme is None else []),
         *(ground if sheet.theme != "transparent" else []),
         *body,
         "</svg>",
     ]
-    theme = DARK if sheet.dark else LIGHT
+    theme = DARK if sheet.theme == "dark" else LIGHT
     return "\n".join(inlined(lines, tuple(kinds), theme)) + "\n"
 
 
@@ -228,18 +224,14 @@ def _css(kind: str, theme: Theme | None) -> str:
     )
 
 
-def style_sheet(dark: bool | None, kind: str = "drawing") -> str:
-    """Return the styles for a dark page, a light page, or (None) for both; `chart` adds to them.
+def style_sheet(kind: str) -> str:
+    """Return the styles for the page that the viewer prefers.
 
     Each selector starts with ``.drawing``, the class of the root, so that it applies to nothing
     else in a page.
     """
-    if dark is not None:
-        return _css(kind, None) + _css(kind, DARK if dark else LIGHT)
-    return (
-        f"{_css(kind, None)}{_css(kind, LIGHT)}"
-        f"@media(prefers-color-scheme:dark){{{_css(kind, DARK)}}}"
-    )
+    shapes, light, dark = (_css(kind, theme) for theme in (None, LIGHT, DARK))
+    return f"{shapes}{light}@media(prefers-color-scheme:dark){{{dark}}}"
 
 
 _TAG: Final = re.compile(r"<(/?)([a-z]+)([^<>]*?)(/?)>")
