@@ -237,6 +237,12 @@ class Panel(NamedTuple):
         data, indices, out = self.tensors
         return indices, data, out
 
+    @property
+    def bare(self) -> Panel:
+        """The panel without words about the axes of tensors."""
+        data, indices, out = (each._replace(titles=each.titles[:1]) for each in self.tensors)
+        return self._replace(tensors=(data, indices, out))
+
 
 class PanelChoice:
     """The part of a provenance in a picture, of at most so many whole rows and columns."""

@@ -104,6 +104,9 @@ class SaveOptions(PictureOptions):
         Raise for two paths to one file, an unknown suffix or ratio, or the form of nothing to save.
         """
         forms = {"--aspect": self.aspect_text, "--size": self.size_text, "--theme": self.theme}
+        flags = {"--bare": self.bare, "--animate": self.animate}
+        forms |= {name: name for name, is_set in flags.items() if is_set}
+        forms["--arrows"] = None if self.arrows == ARROWS[0] else self.arrows
         given = [name for name, value in forms.items() if value is not None]
         if given and not self.paths:
             raise UsageError("is of a saved picture", subject=given[0], expected="`--save` too")
@@ -154,12 +157,11 @@ class StepPictures(SaveOptions):
 
     def opened(self) -> PictureFiles:
         """Return the files; those of steps, whose number is not known yet, are opened later."""
-        from gathercli.explain.drawing.svg import DRAWN_SUFFIXES
-
         files = super().opened().files
+        animated = self.paths if self.animate else None
         for subject, paths, suffixes in (
-            ("--animate", self.paths or [""] if self.animate else (), (".svg",)),
-            ("--save", self.stepped, DRAWN_SUFFIXES),
+            ("--animate", animated or [], (".svg",)),
+            ("--save", self.stepped, (".svg", ".png", ".pdf")),
         ):
             if not all(path.endswith(suffixes) for path in paths):
                 expected = f"`--save` of {listed(suffixes)}"

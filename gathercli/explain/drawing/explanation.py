@@ -61,7 +61,7 @@ class Form(NamedTuple):
         return _SCENE_MARGIN if self.aspect is None else 20
 
 
-class Layout(NamedTuple):
+class Arrangement(NamedTuple):
     """The places of all parts of a drawing."""
 
     size: tuple[float, float]
@@ -123,7 +123,7 @@ class _Draft:
         for each in self.drawings:
             each.link(trace, 1 / len(self.drawings))
 
-    def _scene(self, layout: Layout, words: Sequence[Caption], *, faint: bool) -> Scene:
+    def _scene(self, layout: Arrangement, words: Sequence[Caption], *, faint: bool) -> Scene:
         drawings, margin = self.drawings, self.form.margin
         captions = [each for drawing in drawings for each in drawing.captions()]
         captions += [each._replace(x=margin, y=each.y + margin) for each in self._head]
@@ -182,13 +182,17 @@ class _Draft:
 
     def _directions(self, selection: PanelChoice) -> Iterator[list[Panel]]:
         """Yield the panels in their direction, and those of slides in the other, too."""
-        panels = [self.view.panel(selection, at) for at in selection.panels]
+        panels = self._panels(selection)
         yield panels
         if panels and self.form.aspect is not None:
             selection.look = selection.look._replace(down=not panels[0].flows_down)
-            turned = [self.view.panel(selection, at) for at in selection.panels]
+            turned = self._panels(selection)
             if turned[0].flows_down != panels[0].flows_down:
                 yield turned
+
+    def _panels(self, selection: PanelChoice) -> list[Panel]:
+        panels = [self.view.panel(selection, at) for at in selection.panels]
+        return [panel.bare for panel in panels] if self.form.bare else panels
 
     def _size(
         self, selection: PanelChoice, drawings: list[PanelDrawing], cell: tuple[int, ...] | None
@@ -204,11 +208,11 @@ class _Draft:
         align(drawings)
         return self._slide_height(self._layout([words])) / SLIDE_HEIGHT / _LARGER_SLIDE
 
-    def _slide_height(self, layout: Layout) -> float:
+    def _slide_height(self, layout: Arrangement) -> float:
         width, height = layout.size
         return max(height, width / (self.form.ratio or _USUAL_RATIO))
 
-    def _filling(self, words: Sequence[Sequence[Caption]]) -> Layout:
+    def _filling(self, words: Sequence[Sequence[Caption]]) -> Arrangement:
         """Arrange all; on a slide with wider spaces and cells, until its width is filled."""
         layout, ratio = self._layout(words), self.form.ratio
         if ratio is None:
@@ -227,7 +231,7 @@ class _Draft:
             layout = self._layout(words)
         return layout
 
-    def _layout(self, words: Sequence[Sequence[Caption]]) -> Layout:
+    def _layout(self, words: Sequence[Sequence[Caption]]) -> Arrangement:
         """Place the panels; lines of words of each scene stand below them, or beside them.
 
         They stand where the slide is larger, of the usual ratio if there is no other.
@@ -239,15 +243,15 @@ class _Draft:
         wide = max((_right(line) for lines in words for line in lines), default=0)
         bottom = top + height + margin
         if not wide:
-            return Layout((max(width, heads) + 2 * margin, bottom), (0, 0), width, columns)
+            return Arrangement((max(width, heads) + 2 * margin, bottom), (0, 0), width, columns)
         high = max(_NOTE_LINE * len(lines) for lines in words) + 16
         below = max(width, heads, wide) + 2 * margin, bottom + high + margin
         filled = width + _PANEL_GAP + wide
         beside = max(heads, filled) + 2 * margin, max(bottom, top + high + margin)
         corner = margin + width + _PANEL_GAP, max(top, top + (height - high) / 2)
         every = [
-            Layout(below, (margin, bottom - 8), width, columns),
-            Layout(beside, corner, filled, columns),
+            Arrangement(below, (margin, bottom - 8), width, columns),
+            Arrangement(beside, corner, filled, columns),
         ]
         return min(every, key=self._slide_height)
 

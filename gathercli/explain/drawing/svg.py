@@ -49,7 +49,8 @@ _LEAST_DENSITY_PART: Final = 0.25
 
 _TYPST_PAGE: Final = b"""\
 #set document(date: none, title: sys.inputs.title)
-#set page(width: auto, height: auto, margin: 0pt, fill: none)
+#set page(width: auto, height: auto, margin: 0pt)
+#set page(fill: if sys.inputs.ground == "" { none } else { rgb(sys.inputs.ground) })
 #image(bytes(sys.inputs.drawing), format: "svg", alt: sys.inputs.description)
 """
 
@@ -145,7 +146,8 @@ def document(
         f'<svg xmlns="http://www.w3.org/2000/svg" class="drawing" role="img" '
         f'viewBox="{" ".join(corner_and_size)}" width="{pixels[0]}" height="{pixels[1]}">'
     )
-    ground = [rect(Box(x, y, width, height), class_="page")]
+    # a pixel more on each side, as the ratio of a size in pixels may differ by a rounding
+    ground = [rect(Box(x - 1, y - 1, width + 2, height + 2), class_="page")]
     style = f"<style>{''.join(map(style_sheet, kinds))}</style>"
     lines = [
         head,
@@ -210,7 +212,9 @@ def _rules(kind: str, theme: Theme | None) -> Iterator[tuple[str, str]]:
         fields = {**theme._asdict(), "on_fill": panel.ON_FILL}
         tables = [(styles["colors"], fields)]
         for n, (fill, line) in enumerate(zip(theme.fills, theme.lines, strict=True)):
-            own = {**fields, "n": n, "fill": fill, "line": line}
+            strong = theme.ink if line == fill else line
+            own = {**fields, "n": n, "fill": fill, "line": line, "strong": strong}
+            own["stripe"] = panel.HUES[n].ink
             tables += [(styles["parts"], own), (styles["striped"] if n in _STRIPED else {}, own)]
     for table, names in tables:
         for selectors, body in table.items():
@@ -436,7 +440,8 @@ def encode(document: str, path: str, title: str, description: str, sheet: Sheet)
     density = _density(document, path, usual) if path.endswith(".png") else usual
     import typst
 
-    inputs = {"drawing": document, "title": title, "description": description}
+    ground = {"transparent": "", "dark": DARK.page}.get(sheet.theme or "", LIGHT.page)
+    inputs = {"drawing": document, "title": title, "description": description, "ground": ground}
     kind: Literal["png", "pdf"] = "pdf" if path.endswith(".pdf") else "png"
     content: bytes = typst.compile(_TYPST_PAGE, format=kind, ppi=density, sys_inputs=inputs)
     return content
