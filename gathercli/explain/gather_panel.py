@@ -82,9 +82,7 @@ def gather_panel(selection: Selection, at: tuple[int, ...]) -> panel.Panel:
             title_words=[words for words, _ in titles],
             # the titles of indices do not reach where arrows leave
             title_part={provenance.name: 1.0, provenance.data_name: 0.5}.get(name, 0.0),
-            emphasis=dict.fromkeys(
-                provenance.axes if name == provenance.data_name else (), "replaced"
-            ),
+            replaced=provenance.axes if name == provenance.data_name else (),
             upright=upright.get(name, False),
             lane=_LANE if name in leaves | enters else 0,
             has_entries=name in enters,

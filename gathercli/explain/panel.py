@@ -10,7 +10,6 @@ import json
 from abc import ABC, abstractmethod
 from enum import Enum
 from itertools import product as combinations
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, TypeAlias
 
 from gathercli.explain.provenance import Fate, telling_traces
@@ -20,7 +19,7 @@ from gathercli.spec.shapes import Shape
 from gathercli.text import counted, grouped, listed, table_beside
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
     from rich.text import Text
 
@@ -78,10 +77,7 @@ class Look(NamedTuple):
     down: bool | None = None  # whether a drawing flows down, else to the right; None to choose
 
     def most_arrows(self, some: int, count: int, cells: int, share: float) -> int:
-        """Return how many of `count` indices or beams get arrows in a panel of so many cells.
-
-        `share` is that of the panel in the drawing, from 0 to 1.
-        """
+        """Return how many of `count` indices get arrows in a panel of a share of a drawing."""
         if self.arrows == "auto" and cells > MOST_CELLS_WITH_ARROWS * share:
             return some
         return count if self.arrows in ("auto", "all") else 0
@@ -139,8 +135,7 @@ class PanelTensor(NamedTuple):
     titles: Sequence[Word] = ()  # the lines above it, each with its kind
     title_words: Sequence[str] = ()  # those for which it needs room,
     title_part: float = 0  # and the part of that room on their left
-    # the kinds of the coordinates of the traced cell, by dimension
-    emphasis: Mapping[int, str] = MappingProxyType({})
+    replaced: Collection[int] = ()  # the dimensions whose coordinate is by an index
     upright: bool = False  # whether it stands upright if it is a vector
     lane: float = 0  # the space between its cells if arrows run there,
     has_entries: bool = False  # and whether arrows come into cells there

@@ -36,6 +36,10 @@ MOST_STEPS: Final = 100  # the most pictures of steps of a path
 ARROWS: Final = ("auto", "all", "path", "none")
 
 
+# The options of a drawing's form.
+_FORMS: Final = ("aspect_text", "size_text", "theme", "bare", "animate", "arrows")
+
+
 class PictureFile(Output):
     """The file of a picture, on a sheet for a drawing."""
 
@@ -103,14 +107,10 @@ class SaveOptions(PictureOptions):
 
         Raise for two paths to one file, an unknown suffix or ratio, or the form of nothing to save.
         """
-        forms = {"--aspect": self.aspect_text, "--size": self.size_text, "--theme": self.theme}
-        flags = {"--bare": self.bare, "--animate": self.animate}
-        forms |= {name: name for name, is_set in flags.items() if is_set}
-        forms["--arrows"] = None if self.arrows == ARROWS[0] else self.arrows
-        given = [name for name, value in forms.items() if value is not None]
+        given = [f"--{name.removesuffix('_text')}" for name in _FORMS if name in self.changed()]
         if given and not self.paths:
             raise UsageError("is of a saved picture", subject=given[0], expected="`--save` too")
-        if given[:2] == ["--aspect", "--size"]:
+        if self.aspect_text is not None and self.size_text is not None:
             raise UsageError("`--aspect` and `--size` exclude each other", expected="one of them")
         if given:
             self.sheet  # noqa: B018  (to check them)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import product as combinations
 from math import ceil
 from typing import Final
@@ -148,21 +148,19 @@ class GridFrame:
         x, y = box.x - left - _SLICE_BORDER, box.y - up - _SLICE_BORDER
         return scene.Box(x, y, box.width + left + rest, box.height + up + rest)
 
-    def captions(
-        self, rows: Mapping[int, str], columns: Mapping[int, str]
-    ) -> Iterator[scene.Caption]:
-        """Yield the coordinates, some of further kinds, and the marks of what is hidden."""
+    def captions(self, rows: Collection[int], columns: Collection[int]) -> Iterator[scene.Caption]:
+        """Yield the coordinates, bold of some rows and columns, and marks of what is hidden."""
         inner = self.inner
         for number, n in enumerate(self.columns.names or []):
             x = inner.x + self.columns.starts[number] + self.columns.length / 2
             for level, word in enumerate(self.columns.words(n)):
                 y = inner.y - self.lane_top - 6 - 15 * level
-                yield scene.Caption(x, y, word, _kind(level, columns.get(n, "")), "middle")
+                yield scene.Caption(x, y, word, _kind(level, bold=n in columns), "middle")
         for number, n in enumerate(self.rows.names or []):
             y = inner.y + self.rows.starts[number] + self.rows.length / 2 + 4
             for level, word in enumerate(self.rows.words(n)):
                 x = inner.x - self.lane_left - _LABEL_SPACE - self._step * level
-                yield scene.Caption(x, y, word, _kind(level, rows.get(n, "")), "end")
+                yield scene.Caption(x, y, word, _kind(level, bold=n in rows), "end")
         for gap in self.rows.gaps:
             x = inner.x - self.lane_left - 6
             yield scene.Caption(x, inner.y + gap + 5, "⋮", "gap", "end")
@@ -176,8 +174,8 @@ def _after(ruler: Ruler) -> float:
     return ruler.space if ruler.space > CELL_SPACE else 0
 
 
-def _kind(level: int, further: str) -> str:
-    return " ".join(filter(None, ("coordinate", "from-end" if level else "", further)))
+def _kind(level: int, *, bold: bool) -> str:
+    return f"coordinate{' from-end' * (level > 0)}{' replaced' * bold}"
 
 
 def cell_text(tensor: PanelTensor, at: tuple[int, ...]) -> str:
@@ -284,9 +282,9 @@ class TensorBlock:
         return scene.Box(self.x, self.y, self.width, self.height)
 
     def captions(
-        self, facet: tuple[int, ...], rows: dict[int, str], columns: dict[int, str]
+        self, facet: tuple[int, ...], rows: Collection[int], columns: Collection[int]
     ) -> Iterator[scene.Caption]:
-        """Yield the coordinates of a facet, some of further kinds, and its name."""
+        """Yield the coordinates of a facet, bold of some rows and columns, and its name."""
         frame = self.frames[facet]
         yield from frame.captions(rows, columns)
         if self.subtitle_height:
@@ -347,10 +345,6 @@ class TensorBlock:
     def grid(self, frame: GridFrame, *, beside: bool) -> str:
         """Return what tells the spaces within a frame, or those beside it, apart."""
         return f"{self.tensor.name}{frame.outer}{beside}"
-
-    def direction(self, d: int) -> int | None:
-        """Return 0 for a dimension that is the rows of a facet, 1 for columns, else None."""
-        return self.dims.index(d) if d in self.dims else None
 
     @property
     def label_width(self) -> float:

@@ -215,16 +215,13 @@ class PanelDrawing:
 
     def _marks(
         self, block: TensorBlock, facet: tuple[int, ...], traced: Sequence[tuple[int, ...]]
-    ) -> tuple[dict[int, str], dict[int, str]]:
-        """Return the kinds of the coordinates of rows and columns on the path of the trace."""
-        marks = dict[int, str](), dict[int, str]()
+    ) -> tuple[set[int], set[int]]:
+        """Return the rows and columns of the trace whose coordinates are by an index."""
+        marks = set[int](), set[int]()
         for at in traced:
-            if block.tensor.facet_of(at) != facet:
-                continue
-            for d, kind in block.tensor.emphasis.items():
-                direction = block.direction(d)
-                if direction is not None:
-                    marks[direction][at[d]] = kind
+            for d in block.tensor.replaced:
+                if block.tensor.facet_of(at) == facet and d in block.dims:
+                    marks[block.dims.index(d)].add(at[d])
         return marks
 
     def _ends(self, link: Link) -> Iterator[End | None]:
