@@ -24,7 +24,7 @@ from gathercli.compute.tensor import Tensor
 from gathercli.explain.drawing import svg
 from gathercli.explain.drawing.scene import Scene, cell_id, number
 from gathercli.explain.explained_call import view_of
-from gathercli.explain.panel import OUT, Look, letter_of, writer
+from gathercli.explain.panel import HUES, OUT, Look, letter_of, writer
 from gathercli.explain.provenance import Provenance
 from gathercli.io.formats.encode import json_texts
 from gathercli.spec.call import Call
@@ -107,7 +107,7 @@ def page_content(provenance: Provenance[Any], look: Look, scene: Scene) -> dict[
     start = next((cell_id(OUT, at) for at, is_traced in drawn.items() if is_traced), None)
     whole = _is_changed(provenance, scene)
     call = call_content(provenance, look, whole=whole)
-    content = {"start": start, "call": call, "letters": letter_of(0), "colors": svg.COLORS}
+    content = {"start": start, "call": call, "letters": letter_of(0), "colors": len(HUES)}
     return content if whole else content | _traces(provenance, look, drawn)
 
 
@@ -175,7 +175,7 @@ def interactive(
     drawing = drawing.replace(' id="', f' id="{prefix}-')
     if strict:
         drawing = re.sub("<style>.*?</style>", "", drawing, count=1, flags=re.DOTALL)
-        content["styles"] = {"both": svg.style_sheet(dark=None)}
+        content["styles"] = {"both": svg.style_sheet("drawing")}
     style = _colors(":host", "@media(prefers-color-scheme:dark){:host{%s}}")
     return _host(drawing, content, style, script)
 
@@ -204,10 +204,11 @@ def notebook_output(provenance: Provenance[Any], look: Look, scene: Scene) -> st
     The drawing is an image for light pages, with words, as notebooks that are not trusted drop SVG
     elements and scripts; a script takes its colours from the notebook.
     """
-    encoded = base64.b64encode(svg.svg(scene, dark=False).encode()).decode()
+    encoded = base64.b64encode(svg.svg(scene, sheet=svg.Sheet(theme="light")).encode()).decode()
     image = f'<img alt="{svg.safe(scene.title)}" src="data:image/svg+xml;base64,{encoded}">\n'
     words = f"<p>{svg.safe(scene.description)}</p>\n"
-    styles = {"light": svg.style_sheet(dark=False), "dark": svg.style_sheet(dark=True)}
+    themes = {"light": svg.LIGHT, "dark": svg.DARK}
+    styles = {name: svg.style_sheet("drawing", theme) for name, theme in themes.items()}
     content = page_content(provenance, look, scene) | {"styles": styles}
     style = _colors(":host", ":host([data-theme=dark]){%s}")
     return _host(image + words, content, style, f"<script>{page_script()}</script>")

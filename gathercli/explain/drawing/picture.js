@@ -315,7 +315,7 @@ function complete(svg, picture, content) {
 }
 
 function paintCells(svg, picture, boxes, { colors }) {
-  const colorOf = (color) => (color === null || color === undefined ? [] : [`c${color % colors}`]);
+  const colorOf = (color) => (color === null || color === undefined || color >= colors ? [] : [`c${color}`]);
   const groups = new Map([...svg.querySelectorAll(".cell")].map((each) => [each.id, each]));
   for (const { cells } of picture.grids) {
     for (const cell of cells) {
@@ -356,7 +356,7 @@ function paint(svg, picture, boxes, content) {
 
 /** Paint the slices and arrows of some links in place of others. */
 function connect(svg, picture, boxes, { colors }, links) {
-  const colorOf = (color) => (color === null || color === undefined ? [] : [`c${color % colors}`]);
+  const colorOf = (color) => (color === null || color === undefined || color >= colors ? [] : [`c${color}`]);
   for (const old of svg.querySelectorAll(".slice:not(.outside), .arrow")) old.remove();
   const outside = svg.querySelector(".slice.outside")?.id;
   const facets = facetsOf(picture, boxes);

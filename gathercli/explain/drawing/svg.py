@@ -228,13 +228,15 @@ def _css(kind: str, theme: Theme | None) -> str:
     )
 
 
-def style_sheet(kind: str) -> str:
-    """Return the styles for the page that the viewer prefers.
+def style_sheet(kind: str, theme: Theme | None = None) -> str:
+    """Return the styles of a kind of drawings for a theme; None for what the viewer prefers.
 
     Each selector starts with ``.drawing``, the class of the root, so that it applies to nothing
     else in a page.
     """
-    shapes, light, dark = (_css(kind, theme) for theme in (None, LIGHT, DARK))
+    if theme is not None:
+        return _css(kind, None) + _css(kind, theme)
+    shapes, light, dark = (_css(kind, each) for each in (None, LIGHT, DARK))
     return f"{shapes}{light}@media(prefers-color-scheme:dark){{{dark}}}"
 
 
