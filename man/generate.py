@@ -34,9 +34,12 @@ def files() -> Iterator[tuple[Path, str]]:
     """
     yield Path(MANUAL, "examples.md"), markdown(examples())
     if "demo" in COMMANDS:
-        from man.lessons import lessons
+        from man import lessons, site
 
-        yield ROOT / "gathercli" / "explain" / "lessons.json", lessons()
+        folder = ROOT / "gathercli" / "explain"
+        yield folder / "lessons.json", lessons.as_json()
+        for file_name, text in site.pages():
+            yield folder / "pages" / file_name, text
     for page in pages():
         name = ("NAME", (f"{page.name} - {page.summary}",))
         yield Path(MANUAL, f"{page.name}.md"), markdown((name, *page.sections))

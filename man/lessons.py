@@ -3,28 +3,122 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
+from gathercli.cli.options import LETTERS
+from gathercli.frameworks import MODULO, every_row
+from gathercli.ops import FAMILIES, OPERATORS
 from man import prose
 from man.prose import Block, Console, Terms
 
+IN_TABLE = ("gather", "gather-elements")
+"""Whose rows are in the table of frameworks."""
 
-def lessons() -> str:
-    """Return the lessons as `gathercli.explain.demo` reads them: a JSON object each."""
-    every = [_lesson(*section) for section in prose.sections("explain/lessons").items()]
-    return json.dumps(every, indent=1, ensure_ascii=False) + "\n"
+FIRST_WHOLE = "shape"
+"""The first lesson with the whole picture of `explain`; those before explain less."""
+
+OF_FIRST = {"counted from the end": "40", "refused": "error", "clamped": "10"}
+OF_SECOND = {
+    "zero-filled": "0",
+    "refused": "error",
+    "clamped": "40",
+    MODULO: "40: 7 modulo 4 is 3",
+    "filled with NaN or an extreme of the type": "NaN, or the smallest integer",
+}
+"""What becomes of -1 and of 7 on an axis with the numbers 10, 20, 30 and 40."""
 
 
-def _lesson(name: str, blocks: tuple[Block, ...]) -> dict[str, object]:
-    title, says, terms, proof, *tries = blocks
-    if not isinstance(terms, Terms) or not isinstance(proof, Console):
-        raise TypeError(name)
-    labels = dict(terms.pairs)
+def lessons() -> list[dict[str, Any]]:
+    """Return the lessons as `gathercli.explain.demo` reads them."""
+    every = prose.sections("explain/lessons", {"indices": Console(_indices())})
+    tour = Path(__file__).parents[1] / "fixtures" / "tour" / "lessons.jsonl"
+    explained: dict[str, list[str]] = {}
+    for job in map(json.loads, tour.read_text(encoding="utf-8").splitlines()):
+        explained.setdefault(job["id"].partition("/")[0], []).append(_command_line(job))
+    names = [*every]
+    return [
+        _lesson(
+            name,
+            blocks,
+            commands=explained[name],
+            brief=n < names.index(FIRST_WHOLE) or len(explained[name]) > 1,
+        )
+        for n, (name, blocks) in enumerate(every.items())
+    ]
+
+
+def as_json() -> str:
+    """Return the file of the lessons."""
+    return json.dumps(lessons(), indent=1, ensure_ascii=False) + "\n"
+
+
+def _command_line(job: Mapping[str, Any]) -> str:
+    """Return the command line that explains a job without files, or of a node."""
+    words = ["gathercli", "explain"]
+    if "node" in job:
+        return shlex.join([*words, job["node"], "--feed", job["indices"]])
+    op = FAMILIES[job["op"]].ROWS[0]
+    words += [job["op"], *(_word(job[each.name]) for each in op.inputs)]
+    for each in op.attrs:
+        if (value := job.get(each.name)) not in (None, each.default):
+            words += [LETTERS[each.name], str(value)]
+    return shlex.join(words)
+
+
+def _word(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value, separators=(",", ":"))
+
+
+def _indices() -> str:
+    """Return the table of what calls make of two indices: those with the same answers in a row."""
+    who: dict[tuple[str, str], list[str]] = {}
+    rows = [(op.negative, op.out_of_range.done, op) for op in OPERATORS]
+    rows += [(each.op.negative, each.outside, each.op) for each in every_row()]
+    for negative, outside, op in rows:
+        if op.family in IN_TABLE:
+            answers = OF_FIRST.get(negative, negative), OF_SECOND.get(outside, outside)
+            who.setdefault(answers, []).append(op.full_name)
+    lines = [("-1", "7", "who"), *((*answers, ", ".join(each)) for answers, each in who.items())]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _lesson(name: str, blocks: tuple[Block, ...], **fields: object) -> dict[str, Any]:
+    title, says, *rest = blocks
+    consoles = [each.text for each in rest if isinstance(each, Console)]
+    tables = [text for text in consoles if text.startswith("|")]
+    proof, *practice = (_commands(text) for text in consoles if text not in tables)
+    terms, *tries = (each.pairs for each in rest if isinstance(each, Terms))
+    labels = dict(terms)
     return {
         "name": name,
         "title": title,
         "says": says,
+        **fields,
+        "table": [_cells(line) for text in tables for line in text.splitlines()],
         "answer": labels.pop("Answer"),
-        "terms": labels,
-        "proof": proof.text,
-        "tries": [pair for each in tries if isinstance(each, Terms) for pair in each.pairs],
+        "accept": labels.pop("Accept").split(" | "),
+        "slips": dict(_slips(terms)),
+        "terms": {label: words for label, words in labels.items() if label != "Slip"},
+        "proof": proof,
+        "practice": [pair for pairs in practice for pair in pairs],
+        "tries": [pair for pairs in tries for pair in pairs],
     }
+
+
+def _commands(text: str) -> list[tuple[str, str]]:
+    """Return the commands of a console, each with its output."""
+    parts = (part.partition("\n") for part in re.split(r"(?m)^\$ ", text)[1:])
+    return [(line, output.strip("\n")) for line, _, output in parts]
+
+
+def _cells(line: str) -> list[str]:
+    return [cell.strip() for cell in line.strip("| ").split(" | ")]
+
+
+def _slips(terms: Sequence[tuple[str, str]]) -> Iterator[list[str]]:
+    """Yield wrong answers, each with what to say of it."""
+    return (words.split(" | ", 1) for label, words in terms if label == "Slip")

@@ -1,29 +1,32 @@
-"""A lesson of `demo` as a screen: an explanation, a command, its picture, and a question."""
+"""A lesson of `demo`, a screen or a page: an explanation, a command, its picture, a question."""
 
 from __future__ import annotations
 
 import json
 import os
 import re
-import shlex
 from functools import cache
+from string import Template
 from textwrap import wrap
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from rich.text import Text
 
-from gathercli.cli.declarations import VIEW, Answer, argument, flag
+from gathercli.cli.declarations import OUTPUT, VIEW, Answer, argument, flag, option
 from gathercli.cli.messages import ErrorOptions, Messages
-from gathercli.cli.options import LETTERS, VARIABLE, Limits
+from gathercli.cli.options import TEXT_FORMAT, VARIABLE, Limits
 from gathercli.errors import UsageError
 from gathercli.io.descriptors import STDOUT
-from gathercli.ops import FAMILIES
-from gathercli.report.terminal import rendered, wants_color, width_of
-from gathercli.text import closest, listed, shell_word
+from gathercli.report.terminal import PICTURE_WIDTH, rendered, wants_color, width_of
+from gathercli.report.versions import columns
+from gathercli.text import clean, closest, listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from gathercli.explain.drawing.scene import Scene
+    from gathercli.explain.panel import Look
+    from gathercli.explain.provenance import Provenance
     from gathercli.io.jobs import Job
 
 
@@ -31,7 +34,11 @@ _FOLDER: Final = os.path.dirname(__file__)
 QUESTION: Final = "Question"
 ANSWER: Final = "Answer"
 
-_TERM_COLUMNS: Final = 10  # the columns of a label beside its text
+MODEL: Final = "encoder.onnx"  # of the lesson on models, which `--save` writes
+_LINK: Final = '<link rel="stylesheet" href="{}">'
+_SUFFIXES: Final = {"style": "css", "script": "js"}  # of files of what a drawing has in it
+_HEADING_SIZE: Final = 22  # pixels of a bold heading of a drawing
+_TERM_COLUMNS: Final = 12  # the columns of a label beside its text
 
 MOST_LESSON_COLUMNS: Final = 100
 
@@ -43,6 +50,14 @@ ALL_LESSONS: Final = flag(
     help="Show every lesson: with keys on a terminal, elsewhere one after another, and the answers "
     "at the end.",
 )
+SAVE: Final = option(
+    OUTPUT,
+    "--save",
+    metavar="PATH",
+    once=True,
+    help="Also keep the picture: .svg, .png, .pdf, .html or .txt, or the .onnx of the lesson models; "
+    "with --all a site in a folder: an index, and a page a lesson.",
+)
 
 
 class DemoLesson(NamedTuple):
@@ -50,10 +65,16 @@ class DemoLesson(NamedTuple):
 
     name: str  # also the ID of its job
     title: str
-    says: str  # the explanation
-    terms: dict[str, str]  # labels with their text: ``NumPy``, ``PyTorch``, ``Trap``, ``Question``
+    says: str  # the explanation; code is in backticks, here and in all texts
+    commands: Sequence[str]  # that draw its pictures
+    brief: bool  # whether these are without what later lessons explain
+    table: Sequence[Sequence[str]]  # its lines, the headings first; empty for none
+    terms: dict[str, str]  # labels with their text: ``NumPy``, ``Refused``, ``Trap``, ``Question``
     answer: str  # to the question
-    proof: str  # commands after ``$`` that show the answer, and their output
+    accept: Sequence[str]  # what one may type in its place
+    slips: dict[str, str]  # wrong answers, and what to say of each
+    proof: Sequence[tuple[str, str]]  # command lines that show the answer, and their output
+    practice: Sequence[tuple[str, str]]  # further ones, whose output is to be foretold
     tries: Sequence[tuple[str, str]]  # further command lines, and a remark on each
 
 
@@ -66,69 +87,43 @@ def tour(name: str) -> str:
     raise FileNotFoundError(name)
 
 
-def _lessons() -> Iterator[DemoLesson]:
-    """Read the lessons, with the path of the model for its places; in commands it is quoted."""
-    with open(os.path.join(_FOLDER, "lessons.json"), encoding="utf-8") as file:
-        text = file.read()
-    path = tour("encoder.onnx")
-    for place, words in (("{model}", shell_word(path)), ("{path}", path)):
-        text = text.replace(place, json.dumps(words)[1:-1])
-    return (DemoLesson(**lesson) for lesson in json.loads(text))
+def shipped(*path: str) -> str:
+    """Read a file beside this module."""
+    with open(os.path.join(_FOLDER, *path), encoding="utf-8") as file:
+        return file.read()
 
 
-LESSONS: Final = (*_lessons(),)
+LESSONS: Final = tuple(DemoLesson(**each) for each in json.loads(shipped("lessons.json")))
 
 _NAMES: Final = [lesson.name for lesson in LESSONS]
 _NUMBERS: Final = [str(n) for n in range(1, len(LESSONS) + 1)]
 
 
 @cache
-def job_of(name: str) -> Job:
-    """Return the job that a lesson explains."""
+def jobs_of(name: str) -> list[Job]:
+    """Return the jobs that a lesson explains: that of its name, and those below it."""
     from gathercli.io.jobs import jobs
 
-    return next(job for job in jobs(tour("lessons.jsonl")) if job.id == name)
-
-
-def command_line(job: Job) -> str:
-    """Return the command line that explains a job without files, or of a node."""
-    words = ["gathercli", "explain"]
-    if job.node is not None:
-        words.append(os.path.join(job.folder, job.node))
-        for word in map(_word, job.inputs.values()):
-            if not word.startswith(f"@{job.node}:"):  # a constant of the model
-                words += ["--feed", word]
-        return shlex.join(words)
-    words += [job.op, *map(_word, job.inputs.values())]
-    default = FAMILIES[job.op].ROWS[0]
-    options = [
-        (LETTERS[each.name], job.attrs.get(each.name), each.default) for each in default.attrs
-    ]
-    version = None if os.environ.get(VARIABLE) else default.id
-    for option, value, usual in (*options, ("-V", job.version or default.id, version)):
-        if value not in (None, usual):
-            words += [option, str(value)]
-    return shlex.join(words)
-
-
-def _word(value: object) -> str:
-    return value if isinstance(value, str) else json.dumps(value, separators=(",", ":"))
+    return [job for job in jobs(tour("lessons.jsonl")) if job.id.partition("/")[0] == name]
 
 
 def _terms(terms: Mapping[str, str]) -> Text:
     """Lay out labels with their text beside them; code without blanks stays on its line."""
     text = Text()
     for label, words in terms.items():
-        lines = wrap(
-            words, _width() - _TERM_COLUMNS, break_on_hyphens=False, break_long_words=False
-        )
+        room = _width() - _TERM_COLUMNS
+        lines = wrap(_plain(words), room, break_on_hyphens=False, break_long_words=False)
         text.append(label.ljust(_TERM_COLUMNS), "bold")
         text.append(f"\n{' ' * _TERM_COLUMNS}".join(lines) + "\n")
     return text
 
 
+def _plain(words: str) -> str:
+    return words.replace("`", "")
+
+
 def _filled(words: str) -> str:
-    return "\n".join(wrap(words, _width(), break_on_hyphens=False))
+    return "\n".join(wrap(_plain(words), _width(), break_on_hyphens=False))
 
 
 def _command(line: str) -> Text:
@@ -177,9 +172,11 @@ def run(
     answer: bool = SHOW_ANSWER,
     list_lessons: bool = LIST_LESSONS,
     all_lessons: bool = ALL_LESSONS,
+    save: str | None = SAVE,
+    fmt: str = TEXT_FORMAT,
     errors: ErrorOptions,
 ) -> Answer:
-    """Show one lesson, all of them, or their names."""
+    """Show one lesson, all of them, or their names; write a picture or a site."""
     if sum((name is not None or answer, list_lessons, all_lessons)) > 1:
         flags = {"--answer": answer, "--list": list_lessons, "--all": all_lessons}
         words = filter(None, (name, *(flag for flag in flags if flags[flag])))
@@ -187,30 +184,156 @@ def run(
         what = f"{listed((f'`{word}`' for word in words), 'and')} exclude each other"
         expected = "one of them"
         raise UsageError(what, expected=expected, hint=hint if answer and all_lessons else None)
-    if list_lessons:
-        text, widest = Text(), max(map(len, _NAMES))
-        for number, lesson in enumerate(LESSONS, 1):
-            text.append(f"{number:2}  {lesson.name.ljust(widest)}", "cyan")
-            text.append(f"   {lesson.title}\n")
-        return Answer(lambda _, color: rendered(text, color=color))
-    return _all(errors) if all_lessons else _one(name, answer=answer)
-
-
-def _one(name: str | None, *, answer: bool) -> Answer:
-    """Return a lesson with commands to try next."""
+    if save is not None and list_lessons:
+        raise UsageError("`--list` has no picture", expected="no `--save`")
     number = 0 if name is None else _number(name)
+    remarks: tuple[str, ...] = ()
+    if save is not None:
+        remarks = _saved_site(save) if all_lessons else _saved(LESSONS[number], save)
+    if fmt == "json":
+        every = [{"number": n, **each._asdict()} for n, each in enumerate(LESSONS, 1)]
+        made = json.dumps(every if all_lessons or list_lessons else every[number]) + "\n"
+        return Answer(lambda *_: "", lambda: made, remarks=remarks)
+    if all_lessons:
+        return Answer(lambda *_: "", remarks=remarks) if save else _all(errors)
+    shown = _names() if list_lessons else _one(number, is_first=name is None, answer=answer)
+    return Answer(lambda _, color: rendered(shown, color=color), remarks=remarks)
+
+
+def _saved(lesson: DemoLesson, path: str) -> tuple[str, ...]:
+    """Write the picture of a lesson, or its model; return what is said of the file."""
+    from gathercli.explain.command import ExplainOptions, Shown
+    from gathercli.explain.explained_call import view_of
+    from gathercli.explain.panel import Look
+    from gathercli.explain.pictures import SaveOptions
+
+    if path.endswith(".onnx") and MODEL in lesson.commands[0]:
+        with open(tour(MODEL), "rb") as model:
+            return _written({path: model.read()}, path)
+    with SaveOptions(paths=[path]).opened() as saved:
+        provenance = next(provenances(lesson))
+        look, view = Look(PICTURE_WIDTH), view_of(provenance)
+        Shown(provenance, view, ExplainOptions(), look, lesson.title).draw(saved.files[0])
+        saved.commit()
+    return saved.remarks
+
+
+def _written(files: Mapping[str, bytes], first: str) -> tuple[str, ...]:
+    """Write files, in folders that are made if need be; return what is said of the first."""
+    from gathercli.io.write import Output
+
+    for path, content in files.items():
+        with Output(path) as file:
+            file.open(parents=True)
+            file.stream.write(content)
+            file.commit()
+    return (f"wrote {clean(first)}",)
+
+
+def _saved_site(folder: str) -> tuple[str, ...]:
+    """Write an index, a page a lesson, and their styles and scripts; return what is said of it.
+
+    The folder `pages` has all but the figures. A policy may allow nothing within a page: what a
+    drawing has in it is in files beside the pages.
+    """
+    site: dict[str, bytes] = {}
+    pages = os.path.join(_FOLDER, "pages")
+    for path in (tour(MODEL), *(os.path.join(pages, name) for name in os.listdir(pages))):
+        with open(path, "rb") as file:
+            site[os.path.basename(path)] = file.read()
+    for lesson in LESSONS:
+        pairs = zip(lesson.commands, provenances(lesson), strict=True)
+        figures = [_figure(line, each, site, brief=lesson.brief) for line, each in pairs]
+        links = dict.fromkeys(links for _, links in figures)
+        places = {"figures": "".join(figure for figure, _ in figures), "links": "".join(links)}
+        name = f"{lesson.name}.html"
+        site[name] = Template(site[name].decode()).substitute(places).encode()
+    files = {os.path.join(folder, name): content for name, content in site.items()}
+    return _written(files, os.path.join(folder, "index.html"))
+
+
+def _figure(
+    line: str, provenance: Provenance[Any], site: dict[str, bytes], *, brief: bool
+) -> tuple[str, str]:
+    """Return a drawing that can be pointed at, and links to the styles that it has without scripts.
+
+    Add its styles and scripts to the site.
+    """
+    from hashlib import sha256
+
+    from gathercli.explain.drawing.explanation import scene_of
+    from gathercli.explain.drawing.page import page
+    from gathercli.explain.drawing.svg import safe
+    from gathercli.explain.panel import Look
+
+    def kept(each: re.Match[str]) -> str:
+        kind, content = each.groups()
+        name = f"figure-{sha256(content.encode()).hexdigest()[:8]}.{_SUFFIXES[kind]}"
+        site[name] = content.encode()
+        return _LINK.format(name) if kind == "style" else f'<script src="{name}"></script>'
+
+    look = Look(PICTURE_WIDTH)
+    scene = _headed(scene_of(provenance, look, has_steps=False), provenance, brief=brief)
+    drawn = page(provenance, look, scene, line)
+    host = drawn[drawn.index("<div data-gathercli") : drawn.rindex("</main>")]
+    host = re.sub(r"<(style|script)>(.*?)</\1>", kept, host, flags=re.DOTALL)
+    drawing, template, rest = host.partition("<template>")
+    links = "".join(re.findall("<link .*?>", drawing))
+    ours = _LINK.format("figure.css") + _LINK.format("brief.css") * brief
+    return (
+        f'<section class="figure">\n<h2><code>$ {safe(line)}</code></h2>\n'
+        f"{re.sub('<link .*?>', '', drawing)}{template}{links}"
+        f"{rest.replace('</template>', f'{ours}</template>')}</section>\n"
+    ), links
+
+
+def _headed(scene: Scene, provenance: Provenance[Any], *, brief: bool) -> Scene:
+    """Name the operator of a drawing, and in small its version; leave out what comes later."""
+    from gathercli.explain.drawing.scene import Caption, text_width
+
+    op, captions = provenance.call.op, list[Caption]()
+    for each in scene.captions:
+        if each.kind == "heading":
+            words = each.text.split("   ")[1:]
+            name = "   ".join(
+                [op.name, *(word for word in words if not brief or word[-2:] != " 0")]
+            )
+            x = each.x + text_width(name, _HEADING_SIZE) + 24
+            captions += [each._replace(text=name), Caption(x, each.y, op.id, "note")]
+        elif not brief or not each.text.startswith("shape of out"):
+            captions.append(each)
+    return scene._replace(captions=captions)
+
+
+def _names() -> Text:
+    """Lay out the list of the lessons."""
+    text, widest = Text(), max(map(len, _NAMES))
+    for number, lesson in enumerate(LESSONS, 1):
+        text.append(f"{number:2}  {lesson.name.ljust(widest)}", "cyan")
+        text.append(f"   {lesson.title}\n")
+    return text
+
+
+def _one(number: int, *, is_first: bool, answer: bool) -> Text:
+    """Lay out a lesson with commands to try next."""
     lesson = LESSONS[number]
-    tries = list(lesson.tries)
+    tries = _tries(lesson)
     if not answer:
         tries.insert(0, (f"gathercli demo {lesson.name} --answer", "the answer"))
     for following in LESSONS[number + 1 : number + 2]:
         title = following.title[0].lower() + following.title[1:]
         tries.append((f"gathercli demo {following.name}", f"next: {title}"))
     text = _screen(number, tries, answer=answer)
-    if name is None:
+    if is_first:
         words = f"More lessons: {', '.join(_NAMES[1:])}; `gathercli demo --all` shows them in turn."
         text.append(f"\n{_filled(words)}\n", "dim")
-    return Answer(lambda _, color: rendered(text, color=color))
+    return text
+
+
+def _tries(lesson: DemoLesson) -> list[tuple[str, str]]:
+    """Return the commands to try after a lesson, each with a remark."""
+    practice = ((line, "say first what it prints") for line, _ in lesson.practice)
+    return [*practice, *lesson.tries]
 
 
 def _number(word: str) -> int:
@@ -242,30 +365,53 @@ def _all(errors: ErrorOptions) -> Answer:
     from gathercli.explain.keys import Keys, has_keys, room
     from gathercli.explain.terminal.layout import folded
 
-    screens = [_screen(n, lesson.tries) for n, lesson in enumerate(LESSONS)]
-    answers = [
-        Text()
-        .append(f"{_title(n)}\n", "bold")
-        .append_text(_terms({QUESTION: lesson.terms[QUESTION]}))
-        .append_text(_answer(lesson))
-        for n, lesson in enumerate(LESSONS)
-    ]
     if not has_keys():
-        texts = [*screens, Text().append("Answers\n", "bold"), *answers]
+        texts = [_screen(n, _tries(lesson)) for n, lesson in enumerate(LESSONS)]
+        texts.append(Text().append("Answers\n", "bold"))
+        for n, lesson in enumerate(LESSONS):
+            text = Text().append(f"{_title(n)}\n", "bold")
+            texts.append(text.append_text(_question(lesson, answer=True)))
         return Answer(lambda _, color: "\n".join(rendered(text, color=color) for text in texts))
     color = wants_color(errors.color, STDOUT)
 
     def lines(text: Text) -> list[str]:
         return rendered(folded(text, _width()), color=color).splitlines()
 
-    pages = [
-        ("\n".join(page), "\n".join(lines(answer)))
-        for screen, answer in zip(screens, answers, strict=True)
-        for page in _pages(lines(screen), room())
-    ]
+    def screens(number: int) -> Iterator[tuple[str, str]]:
+        """Yield the screens of a lesson, its question the last, each with that of its answer."""
+        lesson = LESSONS[number]
+        whole = lines(_screen(number, _tries(lesson)))
+        answered = lines(_screen(number, [], answer=True))
+        if max(len(whole), len(answered)) <= room():
+            yield "\n".join(whole), "\n".join(answered)
+            return
+        asked = [
+            "\n".join(lines(_asked(number, room(), answer=answer))) for answer in (False, True)
+        ]
+        text = _screen(number, _tries(lesson), asks=False)
+        for page in _pages(lines(text), room()):
+            yield "\n".join(page), asked[1]
+        yield asked[0], asked[1]
+
+    pages = [page for number in range(len(LESSONS)) for page in screens(number)]
     with Keys() as keys:
         keys.walk(len(pages), lambda n: pages[n][0], lambda n: pages[n][1])
     return Answer(lambda *_: "")
+
+
+def _asked(number: int, most: int, *, answer: bool) -> Text:
+    """Lay out a question below the pictures that leave room for its answer in `most` lines."""
+    from gathercli.explain.terminal.picture import picture_of
+
+    lesson = LESSONS[number]
+    text = Text().append(f"{_title(number)}\n\n", "bold")
+    left = most - 3 - _question(lesson, answer=True).plain.count("\n")
+    for provenance in provenances(lesson):
+        picture = picture_of(provenance, _look(), brief=True)
+        left -= picture.plain.count("\n")
+        if left >= 0:
+            text.append_text(picture)
+    return text.append("\n").append_text(_question(lesson, answer=answer))
 
 
 def _pages(lines: list[str], most: int) -> Iterator[list[str]]:
@@ -287,33 +433,52 @@ def _title(number: int) -> str:
     return f"{number + 1} of {len(LESSONS)}   {lesson.name}: {lesson.title}"
 
 
-def _answer(lesson: DemoLesson) -> Text:
-    """Lay out an answer with its proof: commands and their output."""
-    text = _terms({ANSWER: lesson.answer})
-    for line in lesson.proof.splitlines():
-        if line.startswith("$ "):
-            text.append_text(_command(line.removeprefix("$ ")))
-        else:
-            text.append(f"{_filled(line)}\n")
+def _question(lesson: DemoLesson, *, answer: bool) -> Text:
+    """Lay out a question, and its answer with its proof: commands and their output."""
+    text = _terms({QUESTION: lesson.terms[QUESTION]})
+    if not answer:
+        return text
+    text.append_text(_terms({ANSWER: lesson.answer}))
+    for line, output in lesson.proof:
+        text.append_text(_command(line))
+        text.append("".join(f"{_filled(words)}\n" for words in output.splitlines()))
     return text
 
 
-def _screen(number: int, tries: Sequence[tuple[str, str]], *, answer: bool = False) -> Text:
-    """Lay out a lesson, with sentences that fit the width and colours in the picture alone."""
+def provenances(lesson: DemoLesson) -> Iterator[Provenance[Any]]:
+    """Yield the provenance of each call that a lesson explains, while its inputs are open."""
     from gathercli.explain.explained_call import of_job, provenance_of
+
+    for job in jobs_of(lesson.name):
+        with of_job(job, Limits(None, None), Messages(quiet=True, color="never")) as open_call:
+            yield provenance_of(open_call.bound)
+
+
+def _look() -> Look:
     from gathercli.explain.panel import Look
+
+    return Look(width_of(STDOUT) and _width())
+
+
+def _screen(
+    number: int, tries: Sequence[tuple[str, str]], *, answer: bool = False, asks: bool = True
+) -> Text:
+    """Lay out a lesson, with sentences that fit the width and colours in the picture alone."""
     from gathercli.explain.terminal.picture import picture_of
 
     lesson, width = LESSONS[number], _width()
-    job = job_of(lesson.name)
     text = Text().append(f"{_title(number)}\n", "bold").append(f"{_filled(lesson.says)}\n\n")
-    text.append_text(_command(command_line(job)))
-    with of_job(job, Limits(None, None), Messages(quiet=True, color="never")) as open_call:
-        look = Look(width_of(STDOUT) and width)
-        text.append_text(picture_of(provenance_of(open_call.bound), look))
-    text.append("\n").append_text(_terms(lesson.terms))
-    if answer:
-        text.append_text(_answer(lesson))
+    for line, provenance in zip(lesson.commands, provenances(lesson), strict=True):
+        # A default of the environment would draw another version.
+        asks_version = os.environ.get(VARIABLE) and " -V " not in line
+        version = f" -V {provenance.call.op.id}" if asks_version and ".onnx" not in line else ""
+        text.append_text(_command(line + version))
+        text.append_text(picture_of(provenance, _look(), brief=lesson.brief)).append("\n")
+    if lesson.table:
+        text.append(f"{columns(lesson.table, width)}\n")
+    text.append_text(_terms({k: words for k, words in lesson.terms.items() if k != QUESTION}))
+    if asks:
+        text.append_text(_question(lesson, answer=answer))
     if tries:
         text.append("\nTry\n", "bold")
     for line, shows in tries:

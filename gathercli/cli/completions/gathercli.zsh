@@ -599,13 +599,16 @@ _gathercli() {
             '*:FILE...:_gathercli_tensor' \
             '(-h --help)'{-h,--help}'[Show the options and exit.]' ;;
         demo) _arguments \
+            '--save=[Also keep the picture: .svg, .png, .pdf, .html or .txt, or the .onnx of the lesson models; with --all a site in a folder: an index, and a page a lesson]:path:_files' \
+            '--format=[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
+            '-f[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
             '--answer[Also answer the question of the lesson]' \
             '--list[List the lessons]' \
             '--all[Show every lesson: with keys on a terminal, elsewhere one after another, and the answers at the end]' \
             '--color=[auto (asks NO_COLOR, FORCE_COLOR and the terminal), always or never]:when:(auto always never)' \
             '--json-errors[Print a refusal as one line of JSON]' \
             '--debug[Show the traceback of a failure]' \
-            '1:NAME:(gather rows columns negative outside table batch-dims gather-elements gather-nd gather-tree embeddings labels beam-search channels mask models 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16)' \
+            '1:NAME:(gather rows columns table negative outside frameworks batch-dims shape gather-elements gather-nd gather-tree choose scatter embeddings labels beam-search channels mask models 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20)' \
             '(-h --help)'{-h,--help}'[Show the options and exit.]' ;;
         ops) _arguments \
             '--format=[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \

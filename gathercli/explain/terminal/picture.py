@@ -25,20 +25,25 @@ from gathercli.explain.selection import COLUMN_LIMITS, WIDE_COLUMN_LIMITS
 from gathercli.explain.terminal.layout import append, arrange, draw, flat, in_rows, joined, widest
 from gathercli.report import header
 from gathercli.report.terminal import PICTURE_WIDTH, Depth
+from gathercli.spec.call import Call
 from gathercli.spec.dtypes import STRING, Kind
 from gathercli.spec.shapes import Shape, product
 from gathercli.text import grouped
 
 
-def picture_of(provenance: Provenance[Any], look: Look) -> Text:
-    """Draw the provenance of every output cell."""
+def picture_of(provenance: Provenance[Any], look: Look, *, brief: bool = False) -> Text:
+    """Draw the provenance of every output cell; with `brief` only what a first lesson explains."""
     call, out, view = provenance.call, Shape(provenance.shape), view_of(provenance)
     selection, panels, lines = _fitting(view, look)
     room = look.width or PICTURE_WIDTH
     text = header.title(call, look.width, where=_ranges(provenance), room=room)
+    if brief:
+        text = _brief_title(call, room)
     text.append_text(view.tensors(selection, room))
     text.append("\n")
     append(text, lines)
+    if brief:
+        return text
     append(text, view.notes(selection, panels, room))
     text.append("\n").append_text(header.steps(call, out, look.width))
     text.append("read   ", "dim").append(view.reads() + "\n")
@@ -48,6 +53,16 @@ def picture_of(provenance: Provenance[Any], look: Look) -> Text:
             hidden = "\n".join(wrap(hidden, room, break_on_hyphens=False))  # keeps `--window`
         text.append(hidden + "\n", "dim italic")
     return text
+
+
+def _brief_title(call: Call, room: int) -> Text:
+    """Name the operator, and in small the version; give the attributes that are not 0."""
+    words = "".join(f"   {each}" for each in header.attributes(call) if not each.endswith(" 0"))
+    text = Text().append(call.op.name, "bold").append(words)
+    for part in (call.family.equation(call), call.op.id):
+        fits = len(text.plain.rpartition("\n")[2]) + 3 + len(part) <= room
+        text.append(("   " if fits else "\n") + part, "dim")
+    return text.append("\n")
 
 
 def panels_of(provenance: Provenance[Any], look: Look) -> Text:

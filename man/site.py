@@ -1,0 +1,135 @@
+"""The pages of the site of `demo`, but for their figures, which are drawn when the site is written.
+
+A page has no script or style of its own, and relative links alone: it opens from a file, and under
+a policy that allows nothing from elsewhere. Without its script everything can be read.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from html import escape
+from pathlib import Path
+from string import Template
+from typing import Any, Final
+
+from man.lessons import lessons
+
+LIBRARIES: Final = ("NumPy", "PyTorch", "TensorFlow")
+REFUSED: Final = ("error", "refused", "refuses", "fails", "exception")
+"""What may be typed where a command prints an error."""
+
+_TEMPLATES: Final = Path(__file__).parent / "templates"
+
+
+def pages() -> Iterator[tuple[str, str]]:
+    """Yield the name and the text of each page; ``$figures`` stands for its figures."""
+    every = lessons()
+    for number, lesson in enumerate(every):
+        yield f"{lesson['name']}.html", _filled("lesson", **_lesson(every, number))
+    items = (f"<li>{_link(lesson)}</li>" for lesson in every)
+    yield "index.html", _filled("index", lessons="\n".join(items))
+
+
+def _filled(name: str, **fields: str) -> str:
+    return Template((_TEMPLATES / f"{name}.html").read_text(encoding="utf-8")).substitute(fields)
+
+
+def _lesson(every: Sequence[dict[str, Any]], number: int) -> dict[str, str]:
+    """Return the parts of the page of a lesson as markup."""
+    lesson = every[number]
+    terms = dict(lesson["terms"])
+    question = terms.pop("Question")
+    code = {name: terms.pop(name) for name in LIBRARIES if name in terms}
+    lines = "\n".join(
+        f"<dt>{name}</dt><dd>{_code(f'`{line}`')}</dd>" for name, line in code.items()
+    )
+    practice = "\n".join(_practice(*pair) for pair in lesson["practice"])
+    tries = "\n".join(
+        f"<li>{_code(f'`{line}`')} {_code(shows)}</li>" for line, shows in lesson["tries"]
+    )
+    around = (
+        _link(every[n], f' rel="{rel}"')
+        for n, rel in ((number - 1, "prev"), (number + 1, "next"))
+        if 0 <= n < len(every)
+    )
+    return {
+        "title": _safe(lesson["title"]),
+        "number": str(number + 1),
+        "count": str(len(every)),
+        "says": _code(lesson["says"]),
+        "figures": "$figures",
+        "links": "$links",
+        "table": _table(lesson["table"]),
+        "question": _code(question),
+        "exercise": _exercise(lesson["accept"], lesson["slips"], lesson["answer"], lesson["proof"]),
+        "more": "\n".join(
+            _section(name, f"<p>{_code(words)}</p>") for name, words in terms.items()
+        ),
+        "code": _section("The same in Python", lines and f"<dl>\n{lines}\n</dl>", "code"),
+        "practice": _section(
+            "What do these give?", practice and f"<ol>\n{practice}\n</ol>", "practice"
+        ),
+        "tries": _section("Try in a shell", tries and f"<ul>\n{tries}\n</ul>", "tries"),
+        "around": "\n".join(around),
+    }
+
+
+def _section(heading: str, content: str, kind: str = "") -> str:
+    """Return a section; nothing without content."""
+    kind = kind or heading.lower()
+    return content and f'<section class="{kind}">\n<h2>{heading}</h2>\n{content}\n</section>'
+
+
+def _exercise(
+    accept: Iterable[str], slips: dict[str, str], answer: str, proof: Iterable[tuple[str, str]]
+) -> str:
+    """Return a field for an answer, which the script checks, and the answer itself, hidden."""
+    data = (escape(json.dumps(each, ensure_ascii=False)) for each in (accept, slips))
+    shown = "\n".join(f"$$ {line}\n{output}" if line else output for line, output in proof)
+    return (
+        '<form data-accept="{}" data-slips="{}"><label>Your answer '
+        '<input autocomplete="off" spellcheck="false"></label> <button>Check</button>'
+        '<output role="status"></output></form>\n'.format(*data)
+        + f"<details><summary>Answer</summary>{answer and f'<p>{_code(answer)}</p>'}"
+        f"<pre>{escape(shown, quote=False)}</pre></details>"
+    )
+
+
+def _practice(line: str, output: str) -> str:
+    """Return a command whose output is asked for."""
+    accept = REFUSED if output.startswith("error") else (output,)
+    return f"<li><pre>$$ {_safe(line)}</pre>\n{_exercise(accept, {}, '', [('', output)])}</li>"
+
+
+def _table(lines: Sequence[Sequence[str]]) -> str:
+    """Return a table; on a narrow page each cell has its heading beside it."""
+    if not lines:
+        return ""
+    headings, *rows = lines
+    head = "".join(f'<th scope="col">{_code(each)}</th>' for each in headings)
+    body = "\n".join(
+        "<tr>"
+        + "".join(
+            f'<td data-head="{_safe(heading)}">{_code(cell)}</td>'
+            for heading, cell in zip(headings, row, strict=True)
+        )
+        + "</tr>"
+        for row in rows
+    )
+    return f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody>\n</table>"
+
+
+def _link(lesson: dict[str, Any], attributes: str = "") -> str:
+    return f'<a href="{lesson["name"]}.html"{attributes}>{_safe(lesson["title"])}</a>'
+
+
+def _safe(words: str) -> str:
+    """Escape markup, and the mark of a place."""
+    return escape(words).replace("$", "$$")
+
+
+def _code(words: str) -> str:
+    """Write a text of a lesson as markup: what is in backticks is code."""
+    return re.sub("`(.*?)`", r"<code>\1</code>", _safe(words))
