@@ -339,18 +339,22 @@ class Shown(NamedTuple):
         from gathercli.explain.keys import Keys, room
         from gathercli.explain.terminal.layout import folded, text_of
         from gathercli.explain.terminal.picture import panels_of
+        from gathercli.report.header import title
 
         provenance = self.provenance
 
         def screen(number: int) -> str:
             here = coordinates(number, provenance.shape)
             look = self.look._replace(width=width_of(STDOUT), here=here)
-            text = text_of(self.view.trace_steps(provenance.cell(*here), look))
+            width = look.width or PICTURE_WIDTH
+            # What changes with the cell stands below the picture, which stays where it is.
+            text = folded(title(provenance.call, width), width)
             text.append(f"cell {grouped(number + 1)} of {grouped(provenance.size)}\n\n", "bold")
-            text = folded(text, look.width or PICTURE_WIDTH)
-            height = room() - text.plain.count("\n")
+            words = text_of(self.view.trace_steps(provenance.cell(*here), look))
+            words = folded(words, width)
+            height = room() - text.plain.count("\n") - words.plain.count("\n") - 1
             text.append_text(panels_of(provenance, look._replace(height=height)))
-            return rendered(text, color=color)
+            return rendered(text.append("\n").append_text(words), color=color)
 
         with Keys() as keys:
             keys.walk(provenance.size, screen)

@@ -55,8 +55,8 @@ SAVE: Final = option(
     "--save",
     metavar="PATH",
     once=True,
-    help="Also keep the picture: .svg, .png, .pdf, .html or .txt, or the .onnx of the lesson models; "
-    "with --all a site in a folder: an index, and a page a lesson.",
+    help="Also keep the picture: .svg, .png, .pdf, .html or .txt; of the lesson models the .onnx. "
+    "With --all keep a site in a folder: an index, and a page a lesson.",
 )
 
 

@@ -125,7 +125,7 @@ def test_on_a_terminal_keys_walk_along_the_beams(monkeypatch: pytest.MonkeyPatch
 
     screens = seen.split("\x1b[2J\x1b[H")[1:]
     assert status == 0
-    assert screens[1].startswith("out[0,0,1]   t = 0, b = 0, w = 1\n")
+    assert "\n\nout[0,0,1]   t = 0, b = 0, w = 1\n" in screens[1]
     assert "cell 2 of 6" in screens[1]
     assert "0  AB[1]    2    0    0     0    0  1 [1]\n" in screens[1]
 

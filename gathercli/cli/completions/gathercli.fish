@@ -460,7 +460,7 @@ complete -c gathercli -n '__gathercli_in model' -l quiet -s q -d 'Print no notes
 complete -c gathercli -n '__gathercli_in model' -l json-errors -d 'Print a refusal as one line of JSON'
 complete -c gathercli -n '__gathercli_in model' -l debug -d 'Show the traceback of a failure'
 complete -c gathercli -n '__gathercli_in model' -a '(__gathercli_names tensor)'
-complete -c gathercli -n '__gathercli_in demo' -l save -r -d 'Also keep the picture: .svg, .png, .pdf, .html or .txt, or the .onnx of the lesson models; with --all a site in a folder: an index, and a page a lesson'
+complete -c gathercli -n '__gathercli_in demo' -l save -r -d 'Also keep the picture: .svg, .png, .pdf, .html or .txt; of the lesson models the .onnx'
 complete -c gathercli -n '__gathercli_in demo' -l format -s f -x -a 'auto pretty json' -d 'auto (pretty on a terminal, plain text elsewhere), pretty or json'
 complete -c gathercli -n '__gathercli_in demo' -l answer -d 'Also answer the question of the lesson'
 complete -c gathercli -n '__gathercli_in demo' -l list -d 'List the lessons'

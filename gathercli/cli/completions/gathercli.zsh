@@ -599,7 +599,7 @@ _gathercli() {
             '*:FILE...:_gathercli_tensor' \
             '(-h --help)'{-h,--help}'[Show the options and exit.]' ;;
         demo) _arguments \
-            '--save=[Also keep the picture: .svg, .png, .pdf, .html or .txt, or the .onnx of the lesson models; with --all a site in a folder: an index, and a page a lesson]:path:_files' \
+            '--save=[Also keep the picture: .svg, .png, .pdf, .html or .txt; of the lesson models the .onnx]:path:_files' \
             '--format=[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
             '-f[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
             '--answer[Also answer the question of the lesson]' \

@@ -43,11 +43,15 @@ def padded(text: str, style: str) -> PaddedCell:
     return PaddedCell(edge, (text, style), edge)
 
 
-def bracketed(text: str, start: int, stop: int) -> PaddedCell:
-    """Return the current cell, with brackets around ``start:stop`` in place of blanks."""
+def bracketed(text: str, start: int, stop: int, style: str) -> PaddedCell:
+    """Return the current cell, with brackets around ``start:stop`` in place of blanks.
+
+    The ground of its letter stays; a cell without one is reversed.
+    """
     text = f" {text} "
     text = f"{text[:start]}[{text[start + 1 : stop + 1]}]{text[stop + 2 :]}"
-    return PaddedCell(*((each, CURRENT_STYLE) for each in (text[0], text[1:-1], text[-1])))
+    style = f"bold {style}" if " on " in style else CURRENT_STYLE
+    return PaddedCell(*((each, style) for each in (text[0], text[1:-1], text[-1])))
 
 
 def style_of(cell: panel.PanelCell) -> str:
@@ -343,4 +347,4 @@ class _Drawing:
         if at != self._here:
             return padded(words, style_of(cell))
         until = words if cell.tail or self._part.left else before + blanks + text
-        return bracketed(words, len(before + blanks), len(until.rstrip()))
+        return bracketed(words, len(before + blanks), len(until.rstrip()), style_of(cell))
