@@ -60,7 +60,6 @@ def _lesson(every: Sequence[dict[str, Any]], number: int) -> dict[str, str]:
         "count": str(len(every)),
         "says": _code(lesson["says"]),
         "figures": "$figures",
-        "links": "$links",
         "table": _table(lesson["table"]),
         "question": _code(question),
         "exercise": _exercise(lesson["accept"], lesson["slips"], lesson["answer"], lesson["proof"]),

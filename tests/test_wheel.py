@@ -114,7 +114,8 @@ def test_the_wheel_carries_manual_completions_fixtures_pages_and_types(installed
         ".css",
         ".js",
     }
-    for kind in ("*.toml", "*.md", "*.json"):  # tables, pages to print, and lessons
+    # Tables, pages to print, lessons, and the pages of their site.
+    for kind in ("*.toml", "*.md", "*.json", "*.html", "*.css", "*.js"):
         files = {path.relative_to(ROOT) for path in (ROOT / "gathercli").rglob(kind)}
         shipped = {path.relative_to(installed) for path in package.rglob(kind)}
         assert files <= shipped

@@ -350,8 +350,7 @@ class Shown(NamedTuple):
             # What changes with the cell stands below the picture, which stays where it is.
             text = folded(title(provenance.call, width), width)
             text.append(f"cell {grouped(number + 1)} of {grouped(provenance.size)}\n\n", "bold")
-            words = text_of(self.view.trace_steps(provenance.cell(*here), look))
-            words = folded(words, width)
+            words = folded(text_of(self.view.trace_steps(provenance.cell(*here), look)), width)
             height = room() - text.plain.count("\n") - words.plain.count("\n") - 1
             text.append_text(panels_of(provenance, look._replace(height=height)))
             return rendered(text.append("\n").append_text(words), color=color)

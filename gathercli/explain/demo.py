@@ -36,7 +36,8 @@ ANSWER: Final = "Answer"
 
 MODEL: Final = "encoder.onnx"  # of the lesson on models, which `--save` writes
 _LINK: Final = '<link rel="stylesheet" href="{}">'
-_SUFFIXES: Final = {"style": "css", "script": "js"}  # of files of what a drawing has in it
+_STYLES: Final = ("drawing.css", "page.css", "figure.css")  # of a figure, the last ones ours
+_WRAP: Final[Any] = {"break_on_hyphens": False, "break_long_words": False}
 _HEADING_SIZE: Final = 22  # pixels of a bold heading of a drawing
 _TERM_COLUMNS: Final = 12  # the columns of a label beside its text
 
@@ -87,13 +88,8 @@ def tour(name: str) -> str:
     raise FileNotFoundError(name)
 
 
-def shipped(*path: str) -> str:
-    """Read a file beside this module."""
-    with open(os.path.join(_FOLDER, *path), encoding="utf-8") as file:
-        return file.read()
-
-
-LESSONS: Final = tuple(DemoLesson(**each) for each in json.loads(shipped("lessons.json")))
+with open(os.path.join(_FOLDER, "lessons.json"), encoding="utf-8") as _file:
+    LESSONS: Final = tuple(DemoLesson(**each) for each in json.load(_file))
 
 _NAMES: Final = [lesson.name for lesson in LESSONS]
 _NUMBERS: Final = [str(n) for n in range(1, len(LESSONS) + 1)]
@@ -109,12 +105,12 @@ def jobs_of(name: str) -> list[Job]:
 
 def _terms(terms: Mapping[str, str]) -> Text:
     """Lay out labels with their text beside them; code without blanks stays on its line."""
-    text = Text()
+    text, blanks = Text(), " " * _TERM_COLUMNS
     for label, words in terms.items():
-        room = _width() - _TERM_COLUMNS
-        lines = wrap(_plain(words), room, break_on_hyphens=False, break_long_words=False)
-        text.append(label.ljust(_TERM_COLUMNS), "bold")
-        text.append(f"\n{' ' * _TERM_COLUMNS}".join(lines) + "\n")
+        lines = wrap(
+            _plain(words), _width(), initial_indent=blanks, subsequent_indent=blanks, **_WRAP
+        )
+        text.append(label.ljust(_TERM_COLUMNS), "bold").append("\n".join(lines).lstrip() + "\n")
     return text
 
 
@@ -138,23 +134,15 @@ def _folded(command: str, indent: str) -> str:
     """
     room, lines = _width() - len(indent) - 2, [""]
     for word in re.findall(r"--?[A-Za-z][\w-]* [^-'\s]\S*|\S+", command):
-        if len(lines[-1]) + 1 + len(word) <= room:
-            lines[-1] += f"{' ' * bool(lines[-1])}{word}"
-            continue
-        if len(word) <= room:
-            lines[-1] += " \\"
-            lines.append(word)
-            continue
-        lines[-1] += " "
-        end = "\\"  # outside the quotes
-        for part in re.findall(r".+?\],|.+", word):
-            pieces = [part] if len(part) <= room else re.findall(r"[^,]+,?", part)
-            for piece in pieces:
-                if len(lines[-1]) + len(piece) > room:
-                    lines[-1] += end
-                    lines.append("")
-                lines[-1] += piece
-                end = ""
+        rows = [word] if len(word) <= room else re.findall(r".+?\],|.+", word)
+        pieces = [[row] if len(row) <= room else re.findall(r"[^,]+,?", row) for row in rows]
+        for n, piece in enumerate(piece for row in pieces for piece in row):
+            joint = " " * (n == 0 and lines != [""])
+            if len(lines[-1] + joint + piece) <= room:
+                lines[-1] += joint + piece
+            else:
+                lines[-1] += " \\" * (n == 0)  # outside the quotes
+                lines.append(piece)
     return f"\n{indent}".join(lines)
 
 
@@ -184,7 +172,7 @@ def run(
         what = f"{listed((f'`{word}`' for word in words), 'and')} exclude each other"
         expected = "one of them"
         raise UsageError(what, expected=expected, hint=hint if answer and all_lessons else None)
-    if save is not None and list_lessons:
+    if save and list_lessons:
         raise UsageError("`--list` has no picture", expected="no `--save`")
     number = 0 if name is None else _number(name)
     remarks: tuple[str, ...] = ()
@@ -243,48 +231,41 @@ def _saved_site(folder: str) -> tuple[str, ...]:
             site[os.path.basename(path)] = file.read()
     for lesson in LESSONS:
         pairs = zip(lesson.commands, provenances(lesson), strict=True)
-        figures = [_figure(line, each, site, brief=lesson.brief) for line, each in pairs]
-        links = dict.fromkeys(links for _, links in figures)
-        places = {"figures": "".join(figure for figure, _ in figures), "links": "".join(links)}
-        name = f"{lesson.name}.html"
-        site[name] = Template(site[name].decode()).substitute(places).encode()
+        figures = "".join(_figure(line, each, site, brief=lesson.brief) for line, each in pairs)
+        page = site[f"{lesson.name}.html"].decode()
+        site[f"{lesson.name}.html"] = Template(page).substitute(figures=figures).encode()
     files = {os.path.join(folder, name): content for name, content in site.items()}
     return _written(files, os.path.join(folder, "index.html"))
 
 
-def _figure(
-    line: str, provenance: Provenance[Any], site: dict[str, bytes], *, brief: bool
-) -> tuple[str, str]:
-    """Return a drawing that can be pointed at, and links to the styles that it has without scripts.
-
-    Add its styles and scripts to the site.
-    """
-    from hashlib import sha256
-
+def _figure(line: str, provenance: Provenance[Any], site: dict[str, bytes], *, brief: bool) -> str:
+    """Return a drawing that can be pointed at; add its styles and its script to the site."""
     from gathercli.explain.drawing.explanation import scene_of
     from gathercli.explain.drawing.page import page
     from gathercli.explain.drawing.svg import safe
     from gathercli.explain.panel import Look
 
-    def kept(each: re.Match[str]) -> str:
-        kind, content = each.groups()
-        name = f"figure-{sha256(content.encode()).hexdigest()[:8]}.{_SUFFIXES[kind]}"
-        site[name] = content.encode()
-        return _LINK.format(name) if kind == "style" else f'<script src="{name}"></script>'
-
     look = Look(PICTURE_WIDTH)
     scene = _headed(scene_of(provenance, look, has_steps=False), provenance, brief=brief)
     drawn = page(provenance, look, scene, line)
-    host = drawn[drawn.index("<div data-gathercli") : drawn.rindex("</main>")]
-    host = re.sub(r"<(style|script)>(.*?)</\1>", kept, host, flags=re.DOTALL)
+    host = drawn[
+        drawn.index("<div data-gathercli") : drawn.rindex("</div>", 0, drawn.rindex("</main>"))
+    ]
     drawing, template, rest = host.partition("<template>")
-    links = "".join(re.findall("<link .*?>", drawing))
-    ours = _LINK.format("figure.css") + _LINK.format("brief.css") * brief
+    drawing, site["drawing.css"] = _cut("style", drawing)
+    rest, site["page.css"] = _cut("style", rest)
+    rest, site["page.js"] = _cut("script", rest)
+    links = "".join(map(_LINK.format, [*_STYLES, *["brief.css"] * brief]))
     return (
-        f'<section class="figure">\n<h2><code>$ {safe(line)}</code></h2>\n'
-        f"{re.sub('<link .*?>', '', drawing)}{template}{links}"
-        f"{rest.replace('</template>', f'{ours}</template>')}</section>\n"
-    ), links
+        f'<section class="figure">\n<h2><code>$ {safe(line)}</code></h2>\n{drawing}{template}'
+        f'{links}{rest}<script src="page.js"></script></div></section>\n'
+    )
+
+
+def _cut(kind: str, markup: str) -> tuple[str, bytes]:
+    """Cut the elements of a kind out of markup; return the rest, and what they contain."""
+    parts = re.split(rf"<{kind}>(.*?)</{kind}>", markup, flags=re.DOTALL)
+    return "".join(parts[::2]), "\n".join(parts[1::2]).encode()
 
 
 def _headed(scene: Scene, provenance: Provenance[Any], *, brief: bool) -> Scene:
@@ -295,9 +276,8 @@ def _headed(scene: Scene, provenance: Provenance[Any], *, brief: bool) -> Scene:
     for each in scene.captions:
         if each.kind == "heading":
             words = each.text.split("   ")[1:]
-            name = "   ".join(
-                [op.name, *(word for word in words if not brief or word[-2:] != " 0")]
-            )
+            words = [word for word in words if not brief or not word.endswith(" 0")]
+            name = "   ".join([op.name, *words])
             x = each.x + text_width(name, _HEADING_SIZE) + 24
             captions += [each._replace(text=name), Caption(x, each.y, op.id, "note")]
         elif not brief or not each.text.startswith("shape of out"):

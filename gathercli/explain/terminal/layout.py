@@ -44,10 +44,7 @@ def padded(text: str, style: str) -> PaddedCell:
 
 
 def bracketed(text: str, start: int, stop: int, style: str) -> PaddedCell:
-    """Return the current cell, with brackets around ``start:stop`` in place of blanks.
-
-    The ground of its letter stays; a cell without one is reversed.
-    """
+    """Return the current cell: brackets around ``start:stop``; the ground of its letter stays."""
     text = f" {text} "
     text = f"{text[:start]}[{text[start + 1 : stop + 1]}]{text[stop + 2 :]}"
     style = f"bold {style}" if " on " in style else CURRENT_STYLE

@@ -1,0 +1,278 @@
+"""The site of the lessons, in a browser: what it asks for, checks and says, on paper too."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import threading
+from functools import partial
+from html.parser import HTMLParser
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+
+from gathercli.explain.demo import LESSONS
+from tests.explain.drawing.test_page import browser  # noqa: F401  (a fixture)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from playwright.sync_api import Browser, Page
+
+    from tests.conftest import Run
+
+ROOT: Final = Path(__file__).parents[2]
+POLICY: Final = "default-src 'self'"
+WIDTHS: Final = (360, 768, 1280, 1920)
+every_lesson = pytest.mark.parametrize("lesson", LESSONS, ids=[each.name for each in LESSONS])
+
+
+class StrictServer(SimpleHTTPRequestHandler):
+    """Serves files under a policy that allows nothing within a page, or from elsewhere."""
+
+    def end_headers(self) -> None:
+        self.send_header("Content-Security-Policy", POLICY)
+        super().end_headers()
+
+    def log_message(self, *_: Any) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture(scope="module")
+def folder_of_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    from gathercli.cli import main
+
+    folder = tmp_path_factory.mktemp("site") / "lessons"
+    assert main(["demo", "--all", "--save", f"{folder}/"]) == 0
+    return folder
+
+
+@pytest.fixture(scope="module")
+def address(folder_of_site: Path) -> Iterator[str]:
+    """Serve the site."""
+    server = ThreadingHTTPServer(
+        ("127.0.0.1", 0), partial(StrictServer, directory=str(folder_of_site))
+    )
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_address[1]}"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+class Links(HTMLParser):
+    """The links of a page, and what it has in itself that a policy may forbid."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.links: set[str] = set()
+        self.forbidden: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        fields = dict(attrs)
+        self.links |= {str(fields[key]) for key in ("href", "src") if key in fields}
+        is_data = fields.get("type") == "application/json"
+        if tag == "style" or (tag == "script" and "src" not in fields and not is_data):
+            self.forbidden.append(tag)
+        self.forbidden += [key for key, _ in attrs if key == "style" or key.startswith("on")]
+
+
+# What is in its files
+
+
+def test_every_link_is_to_a_file_of_the_site_and_every_file_is_linked(folder_of_site: Path) -> None:
+    files = {each.name for each in folder_of_site.iterdir()}
+    pages = {each.name: Links(each.read_text("utf-8")) for each in folder_of_site.glob("*.html")}
+
+    assert {*pages} == {"index.html", *(f"{each.name}.html" for each in LESSONS)}
+    assert files == set().union(*(page.links for page in pages.values())) | {"encoder.onnx"}
+    assert [page.forbidden for page in pages.values() if page.forbidden] == []
+
+
+@every_lesson
+def test_a_page_has_the_texts_of_its_lesson(folder_of_site: Path, lesson: Any) -> None:
+    text = (folder_of_site / f"{lesson.name}.html").read_text("utf-8")
+
+    said = re.sub(r"<[^>]*>", "", text)
+    for words in (lesson.title, lesson.says, *lesson.terms.values(), lesson.answer):
+        escaped = words.replace("`", "").replace("&", "&amp;").replace("<", "&lt;")
+        escaped = escaped.replace(">", "&gt;").replace("'", "&#x27;").replace('"', "&quot;")
+        assert escaped in said
+    assert "$$" not in text
+    assert "/fixtures/" not in text
+
+
+def test_a_folder_that_cannot_be_written_is_an_error(run: Run, folder: Path) -> None:
+    (folder / "site").write_text("a file")
+
+    ran = run("demo", "--all", "--save", "site")
+
+    assert (ran.status, ran.out) == (73, "")
+    assert "`site/" in ran.err
+
+
+def test_the_lessons_are_data_too(run: Run) -> None:
+    every = json.loads(run("demo", "--all", "-f", "json").out)
+    one = json.loads(run("demo", "rows", "-f", "json").out)
+
+    assert [each["number"] for each in every] == [*range(1, len(LESSONS) + 1)]
+    assert one == every[1]
+    assert one["commands"] == [*LESSONS[1].commands]
+
+
+@pytest.mark.parametrize("suffix", ["svg", "html", "txt"])
+def test_the_picture_of_a_lesson_is_that_of_its_command(
+    run: Run, folder: Path, suffix: str
+) -> None:
+    saved = run("demo", "rows", "--save", f"lesson.{suffix}")
+    run(*shlex.split(LESSONS[1].commands[0])[1:], "--save", f"call.{suffix}", "-q")
+
+    assert saved.out == run("demo", "rows").out
+    drawn, called = (
+        (folder / f"{name}.{suffix}").read_text("utf-8") for name in ("lesson", "call")
+    )
+    words = LESSONS[1].title
+    assert words in drawn
+    assert len(re.findall('class="cell', drawn)) == len(re.findall('class="cell', called))
+
+
+def test_what_has_no_picture_is_a_usage_error(run: Run) -> None:
+    assert run("demo", "--list", "--save", "x.svg").status == 2
+    assert run("demo", "rows", "--save", "x.onnx").status == 2
+
+
+def test_the_workflow_publishes_the_site_that_the_command_writes() -> None:
+    text = (ROOT / ".github" / "workflows" / "site.yml").read_text("utf-8")
+    jobs = pytest.importorskip("yaml").safe_load(text)["jobs"]
+
+    steps = jobs["build"]["steps"]
+
+    assert any(step.get("run") == "gathercli demo --all --save site/" for step in steps)
+    assert [step["with"]["path"] for step in steps if "pages" in step.get("uses", "")] == ["site/"]
+    assert jobs["deploy"]["permissions"] == {"pages": "write", "id-token": "write"}
+
+
+# In a browser
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:  # noqa: F811
+    tab = browser.new_page(viewport={"width": 1280, "height": 800})
+    tab.complaints = []  # type: ignore[attr-defined]
+    for event in ("console", "pageerror"):
+        tab.on(event, lambda each: tab.complaints.append(str(each)))  # type: ignore[attr-defined]
+    yield tab
+    tab.close()
+
+
+@every_lesson
+def test_a_page_fits_every_width_without_a_complaint(page: Page, address: str, lesson: Any) -> None:
+    requests = list[str]()
+    page.on("request", lambda request: requests.append(request.url))
+
+    for width, scheme in zip(WIDTHS, ("light", "dark") * 2, strict=True):
+        page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+        page.set_viewport_size({"width": width, "height": 800})
+        page.goto(f"{address}/{lesson.name}.html")
+
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.complaints == []  # type: ignore[attr-defined]
+    assert all(url.startswith(f"{address}/") for url in requests)
+
+
+def test_the_picture_of_a_page_answers_to_keys_under_the_policy(page: Page, address: str) -> None:
+    page.goto(f"{address}/gather.html")
+
+    page.locator("#out-1").focus()
+    page.keyboard.press("ArrowRight")
+
+    assert (
+        page.evaluate("document.querySelector('[data-gathercli]').shadowRoot.activeElement.id")
+        == "out-2"
+    )
+    fill = "getComputedStyle({}.querySelector('#data-3 rect')).fill"
+    assert (
+        page.evaluate(fill.format("document.querySelector('[data-gathercli]').shadowRoot"))
+        != "rgb(0, 0, 0)"
+    )
+
+
+@every_lesson
+def test_answers_are_checked_in_the_page(page: Page, address: str, lesson: Any) -> None:
+    page.goto(f"{address}/{lesson.name}.html")
+    form = page.locator(".question form")
+
+    def said(words: str) -> str | None:
+        form.locator("input").fill(words)
+        form.locator("input").press("Enter")
+        return form.locator("output").text_content()
+
+    for right in lesson.accept:
+        assert said(f" [{right.upper().replace(',', ', ')}] ") == "Right."
+    for wrong, why in lesson.slips.items():
+        assert said(wrong) == f"Not yet. {why}"
+    assert (said("17,17") or "").startswith("Not yet.")
+    assert said("") == ""
+
+
+@every_lesson
+def test_the_output_of_each_exercise_is_its_answer(page: Page, address: str, lesson: Any) -> None:
+    page.goto(f"{address}/{lesson.name}.html")
+
+    for form, (_, output) in zip(
+        page.locator(".practice form").all(), lesson.practice, strict=True
+    ):
+        form.locator("input").fill("an error" if output.startswith("error") else output)
+        form.get_by_role("button").click()
+        assert form.locator("output").text_content() == "Right."
+
+
+def test_keys_turn_pages_and_what_was_solved_is_marked(page: Page, address: str) -> None:
+    page.goto(f"{address}/index.html")
+    page.get_by_role("link", name=LESSONS[0].title).click()
+    page.locator(".question input").fill("3,3,0")
+    page.keyboard.press("ArrowRight")  # within the field
+    page.keyboard.press("Enter")
+    page.locator("h1").click()
+    page.keyboard.press("ArrowRight")
+    page.wait_for_url("**/rows.html")
+    page.keyboard.press("ArrowLeft")
+    page.wait_for_url("**/gather.html")
+    page.goto(f"{address}/index.html")
+
+    assert page.get_by_role("link", name=f"{LESSONS[0].title} ✓").count() == 1
+
+
+@every_lesson
+def test_a_handout_has_two_pages_at_most_and_no_answer(
+    page: Page, address: str, lesson: Any
+) -> None:
+    page.goto(f"{address}/{lesson.name}.html")
+
+    pdf = page.pdf(format="A4")
+
+    assert 1 <= len(re.findall(rb"/Type\s*/Page\b(?!s)", pdf)) <= 2
+    page.emulate_media(media="print")
+    assert not page.locator("details").first.is_visible()
+    assert page.locator("h1").is_visible()
+
+
+def test_a_page_from_a_file_can_be_read_without_scripts(
+    browser: Browser,  # noqa: F811
+    folder_of_site: Path,
+) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    tab = context.new_page()
+    tab.goto((folder_of_site / "gather.html").as_uri())
+
+    tab.get_by_text("Answer", exact=True).first.click()
+
+    assert tab.get_by_text("an index may repeat").is_visible()
+    assert not tab.locator("form").first.is_visible()
+    assert tab.locator("svg #out-0").is_visible()
+    context.close()
