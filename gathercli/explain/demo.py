@@ -35,8 +35,6 @@ QUESTION: Final = "Question"
 ANSWER: Final = "Answer"
 
 MODEL: Final = "encoder.onnx"  # of the lesson on models, which `--save` writes
-_LINK: Final = '<link rel="stylesheet" href="{}">'
-_STYLES: Final = ("drawing.css", "page.css", "figure.css")  # of a figure, the last ones ours
 _WRAP: Final[Any] = {"break_on_hyphens": False, "break_long_words": False}
 _HEADING_SIZE: Final = 22  # pixels of a bold heading of a drawing
 _TERM_COLUMNS: Final = 12  # the columns of a label beside its text
@@ -219,53 +217,43 @@ def _written(files: Mapping[str, bytes], first: str) -> tuple[str, ...]:
 
 
 def _saved_site(folder: str) -> tuple[str, ...]:
-    """Write an index, a page a lesson, and their styles and scripts; return what is said of it.
+    """Write an index, a page a lesson, and what they share; return what is said of it.
 
-    The folder `pages` has all but the figures. A policy may allow nothing within a page: what a
-    drawing has in it is in files beside the pages.
+    The folder `pages` has all but the figures, whose styles are in a template of each.
     """
-    site: dict[str, bytes] = {}
+    from gathercli.explain.drawing.page import page_script
+    from gathercli.explain.drawing.svg import style_sheet
+
+    site = {"page.js": page_script().encode(), "drawing.css": style_sheet(dark=None).encode()}
     pages = os.path.join(_FOLDER, "pages")
     for path in (tour(MODEL), *(os.path.join(pages, name) for name in os.listdir(pages))):
         with open(path, "rb") as file:
             site[os.path.basename(path)] = file.read()
+    styles = [site.pop(name).decode() for name in ("figure.css", "brief.css")]
     for lesson in LESSONS:
+        style = "\n".join(styles[: 1 + lesson.brief])
         pairs = zip(lesson.commands, provenances(lesson), strict=True)
-        figures = "".join(_figure(line, each, site, brief=lesson.brief) for line, each in pairs)
+        figures = "".join(_figure(line, each, style, brief=lesson.brief) for line, each in pairs)
         page = site[f"{lesson.name}.html"].decode()
         site[f"{lesson.name}.html"] = Template(page).substitute(figures=figures).encode()
     files = {os.path.join(folder, name): content for name, content in site.items()}
     return _written(files, os.path.join(folder, "index.html"))
 
 
-def _figure(line: str, provenance: Provenance[Any], site: dict[str, bytes], *, brief: bool) -> str:
-    """Return a drawing that can be pointed at; add its styles and its script to the site."""
+def _figure(line: str, provenance: Provenance[Any], style: str, *, brief: bool) -> str:
+    """Return a drawing that can be pointed at, with further styles."""
     from gathercli.explain.drawing.explanation import scene_of
-    from gathercli.explain.drawing.page import page
+    from gathercli.explain.drawing.page import interactive
     from gathercli.explain.drawing.svg import safe
     from gathercli.explain.panel import Look
 
     look = Look(PICTURE_WIDTH)
     scene = _headed(scene_of(provenance, look, has_steps=False), provenance, brief=brief)
-    drawn = page(provenance, look, scene, line)
-    host = drawn[
-        drawn.index("<div data-gathercli") : drawn.rindex("</div>", 0, drawn.rindex("</main>"))
-    ]
-    drawing, template, rest = host.partition("<template>")
-    drawing, site["drawing.css"] = _cut("style", drawing)
-    rest, site["page.css"] = _cut("style", rest)
-    rest, site["page.js"] = _cut("script", rest)
-    links = "".join(map(_LINK.format, [*_STYLES, *["brief.css"] * brief]))
-    return (
-        f'<section class="figure">\n<h2><code>$ {safe(line)}</code></h2>\n{drawing}{template}'
-        f'{links}{rest}<script src="page.js"></script></div></section>\n'
+    host = interactive(provenance, look, scene, '<script src="page.js"></script>', strict=True)
+    heading = f"<h2><code>$ {safe(line)}</code></h2>"
+    return f'<section class="figure">\n{heading}\n{host}</section>\n'.replace(
+        "</style></template>", f"{style}</style></template>"
     )
-
-
-def _cut(kind: str, markup: str) -> tuple[str, bytes]:
-    """Cut the elements of a kind out of markup; return the rest, and what they contain."""
-    parts = re.split(rf"<{kind}>(.*?)</{kind}>", markup, flags=re.DOTALL)
-    return "".join(parts[::2]), "\n".join(parts[1::2]).encode()
 
 
 def _headed(scene: Scene, provenance: Provenance[Any], *, brief: bool) -> Scene:
