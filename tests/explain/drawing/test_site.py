@@ -187,12 +187,12 @@ def test_a_page_fits_every_width_without_a_complaint(page: Page, address: str, l
 def test_the_picture_of_a_page_answers_to_keys_under_the_policy(page: Page, address: str) -> None:
     page.goto(f"{address}/gather.html")
 
-    page.locator(".cell[id$=-out-1]").focus()
+    page.locator(".cell[id$=out-1]").focus()
     page.keyboard.press("ArrowRight")
 
     root = "document.querySelector('[data-gathercli]').shadowRoot"
-    assert page.evaluate(f"{root}.activeElement.id").endswith("-out-2")
-    cell = f"getComputedStyle({root}.querySelector('.cell[id$=-data-3] rect'))"
+    assert page.evaluate(f"{root}.activeElement.id").endswith("out-2")
+    cell = f"getComputedStyle({root}.querySelector('.cell[id$=data-3] rect'))"
     assert page.evaluate(f"{cell}.fill") not in ("none", "rgb(0, 0, 0)")
     assert not page.locator(".fates").is_visible()
 
