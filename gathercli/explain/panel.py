@@ -396,6 +396,7 @@ class View(ABC):
         every = [trace for panel in panels for trace in panel.traces.values()]
         traces = [trace for trace in every if self.is_followed(selection, trace)]
         examples = telling_traces(self.provenance, traces or every)[:MOST_EXAMPLES]
+        examples.sort(key=lambda trace: trace.out)
         return [[("  ", ""), *self.trace_line(trace, selection.look)] for trace in examples]
 
     def hidden(self, selection: PanelChoice, parts: PictureParts) -> str:

@@ -37,13 +37,13 @@ step_ids i64[4,1,3]   parent_ids i64[4,1,3]   max_seq_len i64[1]   end_token i64
 out i64[4,1,3]
 
 batch 0   max_seq_len 4
-step_ids                  parent_ids            out
+parent_ids            step_ids                  out
                                                     A    B   C
-       0      1      2          0    1     2        0    1   2
-0   A 10  BC 11     12    0     0    0     0    0  10   11  11
-1   A 20     21  BC 22    1   A 0    0  BC 1    1  20   22  22
-2  BC 30   A  9     32    2  BC 2  A 0     1    2   9   30  30
-3   A 40   B 41   C 42    3   A 1  B 0   C 0    3   9·  41  42
+      0    1     2           0      1      2        0    1   2
+0     0    0     0    0   A 10  BC 11     12    0  10   11  11
+1   A 0    0  BC 1    1   A 20     21  BC 22    1  20   22  22
+2  BC 2  A 0     1    2  BC 30   A  9     32    2   9   30  30
+3   A 1  B 0   C 0    3   A 40   B 41   C 42    3   9·  41  42
 
 each beam is followed back from its last step:
             step 3         step 2         step 1         step 0
@@ -69,7 +69,7 @@ def test_a_batch_is_a_panel_and_its_beams_begin_at_its_last_step() -> None:
     text = picture_of(explained(steps, parents, [3, 2], 99), Look(80)).plain
 
     assert "batch 1   max_seq_len 2\n" in text
-    assert "2     9    10    2    1    1    2  99·  99·\n" in text
+    assert "2    1    1    2     9    10    2  99·  99·\n" in text
     assert "A  batch 0, beam 0   5, parent 1 → 4, parent 0 → 1\n" in text
     assert "D  batch 1, beam 1                 8, parent 0 → 5\n" in text
     assert "· end_token: batch 1 has 2 steps   no letter: not read\n" in text
@@ -79,8 +79,8 @@ def test_a_parent_that_is_refused_is_shown_in_its_place(run: Run) -> None:
     ran = run("explain", "gather-tree", *STRAY)
 
     assert ran.status == 65
-    assert "0  B 1    2    0    0              0    0  !  1\n" in ran.out
-    assert "2  A 5  B 6    2  ! 2 → refused  B 1    2  5  6\n" in ran.out
+    assert "0    0              0    0  B 1    2    0  !  1\n" in ran.out
+    assert "2  ! 2 → refused  B 1    2  A 5  B 6    2  5  6\n" in ran.out
     assert "A  beam 0   5, parent 2 → refused\n" in ran.out
     assert "! refused   no letter: not read\n" in ran.out
     assert ran.err.startswith("error: index 2 of `parent_ids` at `[2,0,0]` is outside axis 2")
@@ -90,7 +90,7 @@ def test_a_parent_that_is_filled_leaves_zero_cells_before_it(run: Run) -> None:
     ran = run("explain", "gather-tree", *STRAY, "--out-of-range", "zero")
 
     assert ran.status == 0
-    assert "1    3  B 4    1    1         B 0    1  0?  4\n" in ran.out
+    assert "1    1         B 0    1    3  B 4    1  0?  4\n" in ran.out
     assert "A  beam 0   5, parent 2 → none\n" in ran.out
     assert "? zero-filled: a parent names no beam   no letter: not read\n" in ran.out
     assert ran.err.startswith("note: 1 of 3 indices outside 0..1, zero-filled; first 2 at [2,0,0]")
@@ -107,11 +107,11 @@ def test_letters_stand_over_columns_that_marks_widen(
     text = (folder / "tree.txt").read_text() if "--save" in more else ran.out
     assert """
 batch 0   max_seq_len 1
-step_ids       parent_ids    out
+parent_ids    step_ids       out
                                 A   B
-     0    1       0  1          0   1
-0  A 1  B 2    0  0  0       0  1   2
-1    3    4    1  1  0       1  9·  9·
+   0  1            0    1       0   1
+0  0  0       0  A 1  B 2    0  1   2
+1  1  0       1    3    4    1  9·  9·
 
 """ in text.replace(".\n", "·\n").replace("9. ", "9· ")
 
@@ -122,10 +122,10 @@ def test_letters_stand_over_columns_that_zeros_widen(run: Run) -> None:
     assert (
         """
 batch 0   max_seq_len 3
-step_ids       parent_ids            out
+parent_ids            step_ids       out
                                         A   B
-     0    1         0           1       0   1
-0  B 1    2    0    0           0    0  0?  1
+     0           1         0    1       0   1
+0    0           0    0  B 1    2    0  0?  1
 """
         in ran.out
     )

@@ -127,7 +127,7 @@ def test_on_a_terminal_keys_walk_along_the_beams(monkeypatch: pytest.MonkeyPatch
     assert status == 0
     assert "\n\nout[0,0,1]   t = 0, b = 0, w = 1\n" in screens[1]
     assert "cell 2 of 6" in screens[1]
-    assert "0  AB[1]    2    0    0     0    0  1 [1]\n" in screens[1]
+    assert "0    0     0    0  AB[1]    2    0  1 [1]\n" in screens[1]
 
 
 def test_the_current_cell_is_marked_in_its_own_batch_alone() -> None:

@@ -48,8 +48,8 @@ def test_the_json_of_a_call_names_where_its_output_is_read(
 def test_a_refused_index_is_shown_in_its_place_and_refuses(run: Run) -> None:
     ran = run("explain", "gather", "[10,20]", "1,-1,5", "-V", "openvino-1")
     assert ran.status == 65
-    assert "A 0   1              A 0  20   data[1]\n" in ran.out
-    assert "A 1  20        ! 1  -1 → refused    ! 1       refused\n" in ran.out
+    assert "A 0   1                0  10        A 0  20   data[1]\n" in ran.out
+    assert "! 1  -1 → refused    A 1  20        ! 1       refused\n" in ran.out
     assert "  out[1] = data[indices[1]] = data[-1 → none]: refused\n" in ran.out
     assert ran.err.startswith("error: index -1 at `[1]` is outside axis 0 of `data`")
     assert "rule: index-range" in ran.err
@@ -93,17 +93,17 @@ PICTURE: Final = """\
 openvino.GatherND-8   batch_dims 0
 out[i, s] = data[indices[i, 0], indices[i, 1], s]   for i in 0..3, s in 0..2
 
-data i64[2,3,3]       indices i64[4,2]       out i64[4,3]
-[0,:,:]
-       0    1    2                                  0    1    2
-  0    0    1    2    A 0   (1,2)            A 0  120  121  122   data[1,2,:]
-B 1   10   11   12    B 1   (0,1)            B 1   10   11   12   data[0,1,:]
-  2   20   21   22    C 2  (1,-2) → (1,1)    C 2  110  111  112   data[1,1,:]
-[1,:,:]               A 3   (1,2)            A 3  120  121  122   data[1,2,:]
-       0    1    2
-  0  100  101  102
-C 1  110  111  112
-A 2  120  121  122
+indices i64[4,2]       data i64[2,3,3]       out i64[4,3]
+                       [0,:,:]
+                              0    1    2           0    1    2
+A 0   (1,2)              0    0    1    2    A 0  120  121  122   data[1,2,:]
+B 1   (0,1)            B 1   10   11   12    B 1   10   11   12   data[0,1,:]
+C 2  (1,-2) → (1,1)      2   20   21   22    C 2  110  111  112   data[1,1,:]
+A 3   (1,2)            [1,:,:]               A 3  120  121  122   data[1,2,:]
+                              0    1    2
+                         0  100  101  102
+                       C 1  110  111  112
+                       A 2  120  121  122
 
 no letter: not read
 the tuple takes the place of coordinates 0 and 1 of data:
@@ -119,14 +119,14 @@ for p0 in 0..1, p1 in 0..1, i in 0..0
 data i64[2,2,2]   indices i64[2,2,1,1]   out i64[4,1]
 
 batch 0,0 → 0                   batch 0,1 → 1                   batch 1,0 → 2
-data      indices     out       data      indices     out       data      indices     out
-  0  0    A 0  (1)    A 0  1    B 0  2    B 0  (0)    B 0  2    C 0  4    C 0  (0)    C 0  4
-A 1  1                            1  3                            1  5
+indices     data      out       indices     data      out       indices     data      out
+A 0  (1)      0  0    A 0  1    B 0  (0)    B 0  2    B 0  2    C 0  (0)    C 0  4    C 0  4
+            A 1  1                            1  3                            1  5
 
 batch 1,1 → 3
-data      indices     out
-  0  6    D 0  (1)    D 0  7
-D 1  7
+indices     data      out
+D 0  (1)      0  6    D 0  7
+            D 1  7
 
 A data[0,0,1]   B data[0,1,0]   C data[1,0,0]   D data[1,1,1]   no letter: not read
 the tuple takes the place of coordinate 2 of data:
@@ -174,7 +174,7 @@ def test_a_window_chooses_among_the_joined_batches(
 def test_one_number_outside_takes_the_whole_tuple(run: Run) -> None:
     out = run("explain", *ZEROS).out
 
-    assert "· 1   (0,3) → none     · 1  0   zeros\n" in out
+    assert re.search(r"(?m)^· 1   \(0,3\) → none  .*  · 1  0   zeros$", out)
     assert "  out[1] = data[indices[1]] = data[(0,3 → none)] = 0\n" in out
 
 
@@ -182,7 +182,7 @@ def test_a_refused_number_refuses_its_tuple_in_its_place(run: Run) -> None:
     ran = run("explain", *ZEROS[:3])
 
     assert ran.status == 65
-    assert "! 1   (0,3) → refused    ! 1      refused\n" in ran.out
+    assert re.search(r"(?m)^! 1   \(0,3\) → refused  .*  ! 1      refused$", ran.out)
     assert ran.err.startswith("error: index 3 at `[1,1]` is outside axis 1 of `data`")
 
 
@@ -222,7 +222,7 @@ def test_only_the_facets_that_tuples_pick_are_shown_of_many(run: Run) -> None:
 
     out = run("explain", "gather-nd", "arange:5x6x7x2", tuples).out
 
-    assert re.findall(r"(?m)^\[(\d,\d),:,:\]", out) == ["0,0", "1,2", "4,5"]
+    assert re.findall(r"(?m)^ +\[(\d,\d),:,:\]", out) == ["0,0", "1,2", "4,5"]
     assert out.count("⋮\n") == 2
 
 
@@ -237,7 +237,7 @@ def test_the_cell_of_a_walk_is_shown_in_its_batch() -> None:
     first, second = text.split("\n\n")
     assert "[" not in first
     assert second.startswith("batch 1,0 → 2 ")
-    assert "C 0 [4]   C 0 [(0)]   C 0 [4]" in second
+    assert "C 0 [(0)]   C 0 [4]   C 0 [4]" in second
 
 
 @pytest.mark.parametrize(

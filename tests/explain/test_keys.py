@@ -101,7 +101,7 @@ def test_on_a_terminal_keys_walk_through_the_cells(monkeypatch: pytest.MonkeyPat
     ]
     assert "cell 2 of 3" in screens[1]
     assert "A 0  [10]" not in screens[0]
-    assert "B   0  10      A 0  [2]          A 0 [30]\n" in screens[0]
+    assert "A 0  [2]          B   0  10      A 0 [30]\n" in screens[0]
     assert all(screen.count("\n") == 23 for screen in screens[:-1])
     assert seen.startswith("\x1b[?1049h\x1b[?25l")
     assert seen.endswith("\x1b[?25h\x1b[?1049l")

@@ -89,10 +89,10 @@ def _fitting(view: View, look: Look) -> tuple[PanelChoice, list[Panel], list[Lin
         if fallback is not None and (1 in selection.limits or not selection.is_complete):
             continue
         panels = [view.panel(selection, at) for at in selection.panels]
-        drawn = [[draw(each, look.marks) for each in panel.tensors] for panel in panels]
+        drawn = [[draw(each, look.marks) for each in panel.flow] for panel in panels]
         for stacked in ways:
             blocks = [
-                [panel.title] * bool(panel.title) + arrange(panel.tensors, parts, stacked=stacked)
+                [panel.title] * bool(panel.title) + arrange(panel.flow, parts, stacked=stacked)
                 for panel, parts in zip(panels, drawn, strict=True)
             ]
             lines = in_rows(_with_gaps(selection, blocks), room)

@@ -25,7 +25,7 @@ def test_columns_of_data_that_do_not_fit_above_a_vector_are_left_out() -> None:
 
     text = picture_of(explanation, Look(80)).plain
 
-    heading, *rows = text.split("\n\n")[1].splitlines()[1:]
+    heading, *rows = text.split("\n\n")[2].splitlines()[1:]
     assert heading.split() == ["0"]
     assert all("…" in row and len(row) <= 80 for row in rows)
 
@@ -71,8 +71,8 @@ def test_many_batches_are_left_out_and_counted(run: Run, monkeypatch: pytest.Mon
 
 def test_a_gap_at_the_end_is_marked_too(run: Run) -> None:
     ran = run("explain", "gather", "arange:6x2x3", "0,1", "-a", "1", "--window", "2")
-    table = ran.out.split("\n\n")[1].splitlines()
-    assert [line.split("  ")[0].strip() for line in table if "⋮" in line or ",:,:]" in line] == [
+    data = [line[18:] for line in ran.out.split("\n\n")[1].splitlines()]
+    assert [line.split("  ")[0].strip() for line in data if "⋮" in line or ",:,:]" in line] == [
         "⋮",
         "[2,:,:]",
         "⋮",

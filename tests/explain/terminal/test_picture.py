@@ -26,18 +26,18 @@ SLICES: Final = """\
 openvino.Gather-8   axis 0   batch_dims 0   out[i, s] = data[indices[i], s]
 for i in 0..3, s in 0..2
 
-data i64[4,3]      indices i64[4]    out i64[4,3]
-      0   1   2                            0   1   2
-B 0  10  11  12    A 0   3           A 0  19  20  21   data[3,:]
-  1  13  14  15    B 1   0           B 1  10  11  12   data[0,:]
-  2  16  17  18    A 2  -1 → 3       A 2  19  20  21   data[3,:]
-A 3  19  20  21    · 3  99 → none    · 3   0   0   0   zeros
+indices i64[4]    data i64[4,3]      out i64[4,3]
+                        0   1   2          0   1   2
+A 0   3           B 0  10  11  12    A 0  19  20  21   data[3,:]
+B 1   0             1  13  14  15    B 1  10  11  12   data[0,:]
+A 2  -1 → 3         2  16  17  18    A 2  19  20  21   data[3,:]
+· 3  99 → none    A 3  19  20  21    · 3   0   0   0   zeros
 
 · zero-filled   no letter: not read
 the index takes the place of coordinate 0 of data:
+  out[0,1] = data[indices[0],1] = data[3,1] = 20
   out[2,1] = data[indices[2],1] = data[-1 → 3,1] = 20
   out[3,1] = data[indices[3],1] = data[99 → none,1] = 0
-  out[0,1] = data[indices[0],1] = data[3,1] = 20
 
 shape  data[:0] + indices[0:] + data[1:]  =  [] + [4] + [3]  =  [4,3]
 read   2 of 4 slices of data
@@ -48,11 +48,11 @@ ELEMENTS: Final = """\
 openvino.GatherElements-6   axis 0   out[i, j] = data[indices[i, j], j]
 for i in 0..1, j in 0..2
 
-data i64[3,3]         indices i64[2,3]    out i64[2,3]
-       0    1    2         0    1    2         0    1    2
-0      1  B 2  E 3    0  A 1  B 0  C 1    0  A 4  B 2  C 6
-1  A@2 4    5  C 6    1  A 1  D 2  E 0    1  A 4  D 8  E 3
-2      7  D 8    9
+indices i64[2,3]    data i64[3,3]         out i64[2,3]
+     0    1    2           0    1    2         0    1    2
+0  A 1  B 0  C 1    0      1  B 2  E 3    0  A 4  B 2  C 6
+1  A 1  D 2  E 0    1  A@2 4    5  C 6    1  A 4  D 8  E 3
+                    2      7  D 8    9
 
 A data[1,0]   B data[0,1]   C data[1,2]   D data[2,1]   E data[0,2]
 @n read n times   no letter: not read
@@ -70,18 +70,18 @@ for p in 0..1, i in 0..2
 data i64[2,5]   indices i64[2,3]   out i64[2,3]
 
 batch 0                          batch 1
-data        indices    out       data        indices        out
-A@2 0  0    A 0  0     A 0  0    D   0  5    C 0   4        C 0  9
-    1  1    A 1  0     A 1  0        1  6    D 1   0        D 1  5
-    2  2    B 2  4     B 2  4        2  7    C 2  -1 → 4    C 2  9
-    3  3                             3  8
-B   4  4                         C@2 4  9
+indices    data        out       indices        data        out
+A 0  0     A@2 0  0    A 0  0    C 0   4        D   0  5    C 0  9
+A 1  0         1  1    A 1  0    D 1   0            1  6    D 1  5
+B 2  4         2  2    B 2  4    C 2  -1 → 4        2  7    C 2  9
+               3  3                                 3  8
+           B   4  4                             C@2 4  9
 
 A data[0,0]   B data[0,4]   C data[1,4]   D data[1,0]   @n read n times
 no letter: not read
 the index takes the place of coordinate 1 of data:
-  out[1,2] = data[1,indices[1,2]] = data[1,-1 → 4] = 9
   out[1,0] = data[1,indices[1,0]] = data[1,4] = 9
+  out[1,2] = data[1,indices[1,2]] = data[1,-1 → 4] = 9
 
 shape  data[:1] + indices[1:] + data[2:]  =  [2] + [3] + []  =  [2,3]
 read   4 of 10 cells of data
@@ -92,11 +92,11 @@ COLUMNS: Final = """\
 openvino.Gather-8   axis 1   batch_dims 0   out[p, i] = data[p, indices[i]]
 for p in 0..1, i in 0..1
 
-data i64[2,5]       indices i64[2]    out i64[2,2]
-   B           A                         A  B
-   0  1  2  3  4                         0  1
-0  0  1  2  3  4    A 0  4            0  4  0
-1  5  6  7  8  9    B 1  0            1  9  5
+indices i64[2]    data i64[2,5]       out i64[2,2]
+                     B           A       A  B
+                     0  1  2  3  4       0  1
+A 0  4            0  0  1  2  3  4    0  4  0
+B 1  0            1  5  6  7  8  9    1  9  5
 
 A data[:,4]   B data[:,0]   no letter: not read
 the index takes the place of coordinate 1 of data:
@@ -187,7 +187,7 @@ def test_fills_end_at_the_width_of_the_terminal(run: Run, monkeypatch: pytest.Mo
 
 
 HEADING: Final = re.compile(
-    r"(?:openvino|onnx)\.\w+-.*|for .*|(?:data|indices|out)\b.*|batch \d.*|\[[\d:,]+\].*"
+    r"(?:openvino|onnx)\.\w+-.*|Gather .*|for .*|(?:data|indices|out)\b.*|batch \d.*| *\[[\d:,]+\].*"
     r"|the index .*|shape  .*|read  .*|\$ .*|Try|  gathercli .*"
 )
 
@@ -199,7 +199,7 @@ HEADING: Final = re.compile(
         (("explain", "gather", "arange:2x5", "[[0,4],[4,0]]", "-a", "1", "-b", "1"), 8),
         (("explain", "gather-elements", "arange:2x2x2", "[[[0,1]]]", "-V", "onnx-13"), 8),
         (("explain", "gather-elements", "arange:2x2x2", "[[[0]],[[1]]]", "-V", "13", "-a", "2"), 8),
-        (("demo", "batch-dims"), 13),
+        (("demo", "batch-dims"), 12),
     ],
     ids=["slices", "batches", "facets", "panels", "lesson"],
 )
