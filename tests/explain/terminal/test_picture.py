@@ -187,7 +187,8 @@ def test_fills_end_at_the_width_of_the_terminal(run: Run, monkeypatch: pytest.Mo
 
 
 HEADING: Final = re.compile(
-    r"(?:openvino|onnx)\.\w+-.*|Gather .*|for .*|(?:data|indices|out)\b.*|batch \d.*| *\[[\d:,]+\].*"
+    r"(?:openvino|onnx)\.\w+-.*|Gather .*|for .*|(?:data|indices|out)\b.*|batch \d.*"
+    r"| *\[[\d:,]+\].*"
     r"|the index .*|shape  .*|read  .*|\$ .*|Try|  gathercli .*"
 )
 
