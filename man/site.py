@@ -14,6 +14,7 @@ from pathlib import Path
 from string import Template
 from typing import Any, Final
 
+from gathercli.ops import FAMILIES
 from man.lessons import lessons
 
 LIBRARIES: Final = ("NumPy", "PyTorch", "TensorFlow")
@@ -46,8 +47,10 @@ def _lesson(every: Sequence[dict[str, Any]], number: int) -> dict[str, str]:
         f"<dt>{name}</dt><dd>{_code(f'`{line}`')}</dd>" for name, line in code.items()
     )
     practice = "\n".join(_practice(*pair) for pair in lesson["practice"])
+    op = FAMILIES.get(lesson["commands"][0].split()[2])
+    inputs = ", ".join(each.name for each in op.ROWS[0].inputs) if op else ""
     tries = "\n".join(
-        f"<li>{_code(f'`{line}`')} {_code(shows)}</li>" for line, shows in lesson["tries"]
+        f"<li><code>{_line(line)}</code> {_code(shows)}</li>" for line, shows in lesson["tries"]
     )
     around = (
         _link(every[n], f' rel="{rel}"')
@@ -68,7 +71,9 @@ def _lesson(every: Sequence[dict[str, Any]], number: int) -> dict[str, str]:
         ),
         "code": _section("The same in Python", lines and f"<dl>\n{lines}\n</dl>", "code"),
         "practice": _section(
-            "What do these give?", practice and f"<ol>\n{practice}\n</ol>", "practice"
+            "What do these give?",
+            practice and f"<p>Inputs in order: {inputs}.</p>\n<ol>\n{practice}\n</ol>",
+            "practice",
         ),
         "tries": _section("Try in a shell", tries and f"<ul>\n{tries}\n</ul>", "tries"),
         "around": "\n".join(around),
@@ -98,8 +103,8 @@ def _exercise(
 
 def _practice(line: str, output: str) -> str:
     """Return a command whose output is asked for."""
-    accept = REFUSED if output.startswith("error") else (output,)
-    return f"<li><pre>$$ {_safe(line)}</pre>\n{_exercise(accept, {}, '', [('', output)])}</li>"
+    accept = REFUSED if output.startswith("error") else (output.partition("\nnote: ")[0],)
+    return f"<li><pre>$$ {_line(line)}</pre>\n{_exercise(accept, {}, '', [('', output)])}</li>"
 
 
 def _table(lines: Sequence[Sequence[str]]) -> str:
@@ -127,6 +132,13 @@ def _link(lesson: dict[str, Any], attributes: str = "") -> str:
 def _safe(words: str) -> str:
     """Escape markup, and the mark of a place."""
     return escape(words).replace("$", "$$")
+
+
+def _line(line: str) -> str:
+    """Write a command as markup: an option stays on a line with its value."""
+    return re.sub(
+        r"(?<=\s)(-[A-Za-z](?: [^-\s]\S*)?)", r'<span class="option">\1</span>', _safe(line)
+    )
 
 
 def _code(words: str) -> str:

@@ -117,7 +117,7 @@ def _plain(words: str) -> str:
 
 
 def _filled(words: str) -> str:
-    return "\n".join(wrap(_plain(words), _width(), break_on_hyphens=False))
+    return "\n".join(wrap(words, _width(), break_on_hyphens=False))
 
 
 def _command(line: str) -> Text:
@@ -435,7 +435,9 @@ def _screen(
     from gathercli.explain.terminal.picture import picture_of
 
     lesson, width = LESSONS[number], _width()
-    text = Text().append(f"{_title(number)}\n", "bold").append(f"{_filled(lesson.says)}\n\n")
+    text = (
+        Text().append(f"{_title(number)}\n", "bold").append(f"{_filled(_plain(lesson.says))}\n\n")
+    )
     for line, provenance in zip(lesson.commands, provenances(lesson), strict=True):
         # A default of the environment would draw another version.
         asks_version = os.environ.get(VARIABLE) and " -V " not in line
