@@ -33,7 +33,7 @@ OF_SECOND = {
 
 
 def lessons() -> list[dict[str, Any]]:
-    """Return the lessons as `gathercli.explain.demo` reads them."""
+    """Return the lessons as `gathercli.explain.demo` reads them, but for code in backticks."""
     every = prose.sections("explain/lessons", {"indices": Console(_indices())})
     tour = Path(__file__).parents[1] / "fixtures" / "tour" / "lessons.jsonl"
     explained: dict[str, list[str]] = {}
@@ -53,7 +53,13 @@ def lessons() -> list[dict[str, Any]]:
 
 def as_json() -> str:
     """Return the file of the lessons."""
-    return json.dumps(lessons(), indent=1, ensure_ascii=False) + "\n"
+    every = lessons()
+    for lesson in every:
+        for key in ("says", "answer"):
+            lesson[key] = lesson[key].replace("`", "")
+        terms = lesson["terms"].items()
+        lesson["terms"] = {label: words.replace("`", "") for label, words in terms}
+    return json.dumps(every, indent=1, ensure_ascii=False) + "\n"
 
 
 def _command_line(job: Mapping[str, Any]) -> str:

@@ -64,7 +64,7 @@ class DemoLesson(NamedTuple):
 
     name: str  # also the ID of its job
     title: str
-    says: str  # the explanation; code is in backticks, here and in all texts
+    says: str  # the explanation
     commands: Sequence[str]  # that draw its pictures
     brief: bool  # whether these are without what later lessons explain
     table: Sequence[Sequence[str]]  # its lines, the headings first; empty for none
@@ -105,15 +105,9 @@ def _terms(terms: Mapping[str, str]) -> Text:
     """Lay out labels with their text beside them; code without blanks stays on its line."""
     text, blanks = Text(), " " * _TERM_COLUMNS
     for label, words in terms.items():
-        lines = wrap(
-            _plain(words), _width(), initial_indent=blanks, subsequent_indent=blanks, **_WRAP
-        )
+        lines = wrap(words, _width(), initial_indent=blanks, subsequent_indent=blanks, **_WRAP)
         text.append(label.ljust(_TERM_COLUMNS), "bold").append("\n".join(lines).lstrip() + "\n")
     return text
-
-
-def _plain(words: str) -> str:
-    return words.replace("`", "")
 
 
 def _filled(words: str) -> str:
@@ -353,9 +347,7 @@ def _all(errors: ErrorOptions) -> Answer:
         if max(len(whole), len(answered)) <= room():
             yield "\n".join(whole), "\n".join(answered)
             return
-        asked = [
-            "\n".join(lines(_asked(number, room(), answer=answer))) for answer in (False, True)
-        ]
+        asked = ["\n".join(lines(_asked(number, room(), answer=each))) for each in (False, True)]
         text = _screen(number, _tries(lesson), asks=False)
         for page in _pages(lines(text), room()):
             yield "\n".join(page), asked[1]
@@ -435,9 +427,7 @@ def _screen(
     from gathercli.explain.terminal.picture import picture_of
 
     lesson, width = LESSONS[number], _width()
-    text = (
-        Text().append(f"{_title(number)}\n", "bold").append(f"{_filled(_plain(lesson.says))}\n\n")
-    )
+    text = Text().append(f"{_title(number)}\n", "bold").append(f"{_filled(lesson.says)}\n\n")
     for line, provenance in zip(lesson.commands, provenances(lesson), strict=True):
         # A default of the environment would draw another version.
         asks_version = os.environ.get(VARIABLE) and " -V " not in line
