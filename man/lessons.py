@@ -57,6 +57,7 @@ def as_json() -> str:
     for lesson in every:
         for key in ("says", "answer"):
             lesson[key] = lesson[key].replace("`", "")
+        lesson["table"] = [[cell.replace("`", "") for cell in row] for row in lesson["table"]]
         terms = lesson["terms"].items()
         lesson["terms"] = {label: words.replace("`", "") for label, words in terms}
     return json.dumps(every, indent=1, ensure_ascii=False) + "\n"

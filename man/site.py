@@ -21,11 +21,13 @@ LIBRARIES: Final = ("NumPy", "PyTorch", "TensorFlow")
 REFUSED: Final = ("error", "refused", "refuses", "fails", "exception")
 """What may be typed where a command prints an error."""
 
+MODEL: Final = "encoder.onnx"
+
 _TEMPLATES: Final = Path(__file__).parent / "templates"
 
 
 def pages() -> Iterator[tuple[str, str]]:
-    """Yield the name and the text of each page; ``$figures`` stands for its figures."""
+    """Yield the name and the text of each page; ``$figure0`` stands for its first figure."""
     every = lessons()
     for number, lesson in enumerate(every):
         yield f"{lesson['name']}.html", _filled("lesson", **_lesson(every, number))
@@ -52,6 +54,8 @@ def _lesson(every: Sequence[dict[str, Any]], number: int) -> dict[str, str]:
     tries = "\n".join(
         f"<li><code>{_line(line)}</code> {_code(shows)}</li>" for line, shows in lesson["tries"]
     )
+    if MODEL in lesson["commands"][0]:
+        tries += f'\n<li><a href="{MODEL}">{MODEL}</a> the model</li>'
     around = (
         _link(every[n], f' rel="{rel}"')
         for n, rel in ((number - 1, "prev"), (number + 1, "next"))
@@ -62,7 +66,7 @@ def _lesson(every: Sequence[dict[str, Any]], number: int) -> dict[str, str]:
         "number": str(number + 1),
         "count": str(len(every)),
         "says": _code(lesson["says"]),
-        "figures": "$figures",
+        "figures": "\n".join(_figure(n, line) for n, line in enumerate(lesson["commands"])),
         "table": _table(lesson["table"]),
         "question": _code(question),
         "exercise": _exercise(lesson["accept"], lesson["slips"], lesson["answer"], lesson["proof"]),
@@ -99,6 +103,12 @@ def _exercise(
         + f"<details><summary>Answer</summary>{answer and f'<p>{_code(answer)}</p>'}"
         f"<pre>{escape(shown, quote=False)}</pre></details>"
     )
+
+
+def _figure(number: int, line: str) -> str:
+    """Return the place of a figure below its command."""
+    heading = f"<h2><code>$$ {_line(line)}</code></h2>"
+    return f'<section class="figure">\n{heading}\n$figure{number}</section>'
 
 
 def _practice(line: str, output: str) -> str:

@@ -226,28 +226,26 @@ def _saved_site(folder: str) -> tuple[str, ...]:
     styles = [site.pop(name).decode() for name in ("figure.css", "brief.css")]
     for lesson in LESSONS:
         style = "\n".join(styles[: 1 + lesson.brief])
-        pairs = zip(lesson.commands, provenances(lesson), strict=True)
-        figures = "".join(_figure(line, each, style, brief=lesson.brief) for line, each in pairs)
+        figures = {
+            f"figure{n}": _figure(each, style, brief=lesson.brief)
+            for n, each in enumerate(provenances(lesson))
+        }
         page = site[f"{lesson.name}.html"].decode()
-        site[f"{lesson.name}.html"] = Template(page).substitute(figures=figures).encode()
+        site[f"{lesson.name}.html"] = Template(page).substitute(figures).encode()
     files = {os.path.join(folder, name): content for name, content in site.items()}
     return _written(files, os.path.join(folder, "index.html"))
 
 
-def _figure(line: str, provenance: Provenance[Any], style: str, *, brief: bool) -> str:
+def _figure(provenance: Provenance[Any], style: str, *, brief: bool) -> str:
     """Return a drawing that can be pointed at, with further styles."""
     from gathercli.explain.drawing.explanation import scene_of
     from gathercli.explain.drawing.page import interactive
-    from gathercli.explain.drawing.svg import safe
     from gathercli.explain.panel import Look
 
     look = Look(PICTURE_WIDTH)
     scene = _headed(scene_of(provenance, look, has_steps=False), provenance, brief=brief)
     host = interactive(provenance, look, scene, '<script src="page.js"></script>', strict=True)
-    heading = f"<h2><code>$ {safe(line)}</code></h2>"
-    return f'<section class="figure">\n{heading}\n{host}</section>\n'.replace(
-        "</style></template>", f"{style}</style></template>"
-    )
+    return host.replace("</style></template>", f"{style}</style></template>")
 
 
 def _headed(scene: Scene, provenance: Provenance[Any], *, brief: bool) -> Scene:

@@ -446,6 +446,7 @@ def test_a_pipe_has_every_lesson_and_the_answers_at_the_end(run: Run) -> None:
     for part in (lessons, answers):
         assert re.findall(rf"(?m)^\d+ of {last} .*", part) == titles
     assert all(lesson.answer.split()[0] in answers for lesson in LESSONS)
+    assert "/tour/" not in lessons + answers
 
 
 @pytest.mark.usefixtures("folder")

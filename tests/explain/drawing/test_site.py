@@ -89,7 +89,7 @@ def test_every_link_is_to_a_file_of_the_site_and_every_file_is_linked(folder_of_
     pages = {each.name: Links(each.read_text("utf-8")) for each in folder_of_site.glob("*.html")}
 
     assert {*pages} == {"index.html", *(f"{each.name}.html" for each in LESSONS)}
-    assert files == set().union(*(page.links for page in pages.values())) | {"encoder.onnx"}
+    assert files == set().union(*(page.links for page in pages.values()))
     assert [page.forbidden for page in pages.values() if page.forbidden] == []
 
 
