@@ -59,7 +59,7 @@ PROBED_ROWS: Final = (0, 1 << 18, 1 << 12)
 MAX_MOVED: Final = 1 << 22  # the most indices that are tried in other places
 MAX_FITTED: Final = 256  # cells from which the numbers of readings follow
 LEAST_FITTED: Final = 3  # cells that must agree with a number that was fitted to one of them
-PROBED_COLUMNS: Final = 4  # cells of a row that are looked at for that
+PROBED_COLUMNS: Final = 16  # cells of a row that are looked at for that
 MAX_PROBED: Final = 1 << 14  # indices that are converted to see whether a conversion changes one
 
 
@@ -166,9 +166,10 @@ class Candidates:
     def _with_fitted_readings(self) -> Iterator[Hypothesis]:
         """Yield each hypothesis of one departure with the readings that fit what it leaves."""
         for each in self.combinations(1):
-            if not each.reading.name and each.frame.departures < 2:
-                for reading in self._fitted_readings(each):
-                    yield each._replace(reading=reading)
+            if not each.reading.near and each.frame.departures < 2:
+                for fitted in self._fitted_readings(each):
+                    again = read_again(each.reading, fitted) if each.reading.name else fitted
+                    yield each._replace(reading=again)
 
     def _of_one_table(self, tables: Mapping[str, Sequence[Any]]) -> Iterator[Hypothesis]:
         """Yield two departures in one table: an operator with another axis, or one upon another."""

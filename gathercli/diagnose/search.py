@@ -175,18 +175,20 @@ class Search:
 
     def _is_chance(self, each: ScoredHypothesis, cells: AnyArray) -> bool:
         """Return whether a hypothesis explains no more of some wrong cells than chance would."""
-        is_seen = each.score.foreign <= each.score.explained or each.hypothesis.of_indices
-        if each.score.accounts and is_seen:
+        score, hypothesis = each.score, each.hypothesis
+        is_seen = score.foreign <= score.explained or hypothesis.of_indices
+        if score.accounts and is_seen and hypothesis.departures < 2:
             return False
-        values, fates = self.candidates.prediction(each.hypothesis).values(cells)
+        values, fates = self.candidates.prediction(hypothesis).values(cells)
         predicts, held = fates <= FILLED, self.output.held(cells)
         shifts = range(1, min(len(cells), CHANCE_SHIFTS + 1))
         explained, *others = (
             int((predicts & self.output.agrees(values, np.roll(held, n))).sum())
             for n in (0, *shifts)
         )
-        likelihood = (sum(others) + 0.5) / (len(shifts) * len(cells) + 1)
-        return is_by_chance(explained, len(cells), likelihood, each.hypothesis.departures)
+        number = int(predicts.sum()) if score.accounts else len(cells)
+        likelihood = (sum(others) + 0.5) / (max(1, len(shifts)) * max(1, number) + 1)
+        return is_by_chance(explained, number, min(likelihood, 0.99), hypothesis.departures)
 
     def _round(self) -> list[ScoredHypothesis]:
         """Search on the few cells, and prove the best."""

@@ -218,7 +218,7 @@ def _saved_site(folder: str) -> tuple[str, ...]:
     from gathercli.explain.drawing.page import page_script
     from gathercli.explain.drawing.svg import style_sheet
 
-    site = {"page.js": page_script().encode(), "drawing.css": style_sheet(dark=None).encode()}
+    site = {"page.js": page_script().encode(), "drawing.css": style_sheet("drawing").encode()}
     pages = os.path.join(_FOLDER, "pages")
     for path in (tour(MODEL), *(os.path.join(pages, name) for name in os.listdir(pages))):
         with open(path, "rb") as file:
