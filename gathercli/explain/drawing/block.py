@@ -94,9 +94,9 @@ class GridFrame:
         self._margin = margin
         self.rows, self.columns = rows, columns
         self._x = self._y = 0.0
-        self._step = rows.label_width + 8
+        self._step = ceil(rows.label_width) + 8
         self._label_width = self._step * rows.label_rows + _LABEL_SPACE if rows.label_rows else 0
-        self.left = max(self._label_width, corner)
+        self.left = max(self._label_width, ceil(corner))
         self.top = 15.0 * columns.label_rows + _LABEL_SPACE if columns.label_rows else 0
         self.lane_left = columns.space if has_entries and columns.space > CELL_SPACE else 0
         self.lane_top = rows.space if has_entries and rows.space > CELL_SPACE else 0
