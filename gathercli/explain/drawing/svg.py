@@ -178,6 +178,7 @@ class Theme(NamedTuple):
 
     page: str  # the background
     ink: str
+    value: str  # text of cells of no part
     faint: str  # text of coordinates
     line: str  # the frames of cells
     cell: str  # the fill of cells of no part

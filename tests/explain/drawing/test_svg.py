@@ -153,13 +153,14 @@ def test_styles_are_attributes_too_so_that_nothing_is_black_without_the_sheet(
 
 
 def test_an_attribute_is_what_the_sheet_says_where_that_differs_from_what_is_inherited() -> None:
-    body = ['<g class="cell c7"><rect/><text>1</text></g>', '<path class="arrow traced"/>']
+    cell = '<g class="cell c7"><rect/><text>1</text></g>'
+    body = [f'<g class="grids">{cell}</g>', '<path class="arrow traced"/>']
 
     svg = document((10, 10), "", "", ["drawing"], body)
 
     fill, line = LIGHT.fills[7], LIGHT.lines[7]
-    assert f'<g class="cell c7" fill="{ON_FILL}"><rect fill="{fill}" stroke="{line}"/>' in svg
-    assert '<text font-size="19" text-anchor="middle">1</text>' in svg
+    assert f'<g class="cell c7"><rect fill="{fill}" stroke="{line}"/><text>1</text></g>' in svg
+    assert f'font-size="19" text-anchor="middle" fill="{ON_FILL}"' in svg
     arrow = svg.splitlines()[-2]
     assert all(each in arrow for each in ('stroke-width="3.4"', f'stroke="{LIGHT.faint}"'))
     assert 'stroke-width="1.8"' not in svg
