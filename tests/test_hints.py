@@ -138,7 +138,7 @@ CALLS: Final = (
     Wrong("man index-range"),
     Wrong("info arange:2x3x12 --heat --window :,:,:"),
     Wrong("info x.npz --save i.svg", 1),
-    Wrong("demo 17"),
+    Wrong("demo 21"),
     Wrong("ops --like gather_tree"),
     Wrong("ops --like gather_nd"),
     Wrong("ops --like tf.raw_ops.GatherTree"),

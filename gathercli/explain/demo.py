@@ -216,10 +216,8 @@ def _saved_site(folder: str) -> tuple[str, ...]:
     The folder `pages` has all but the figures, whose styles are in a template of each.
     """
     from gathercli.explain.drawing.page import page_script
-    from gathercli.explain.drawing.svg import style_sheet
 
-    site = {"page.js": page_script().encode(), "drawing.css": style_sheet("drawing").encode()}
-    pages = os.path.join(_FOLDER, "pages")
+    site, pages = {"page.js": page_script().encode()}, os.path.join(_FOLDER, "pages")
     for path in (tour(MODEL), *(os.path.join(pages, name) for name in os.listdir(pages))):
         with open(path, "rb") as file:
             site[os.path.basename(path)] = file.read()

@@ -157,7 +157,8 @@ class Drawing {
       cell.setAttribute("aria-selected", String(Boolean(role)));
       cell.toggleAttribute("data-here", cell === here);
     }
-    const isLit = (ids) => ids === null || ids.some((id) => roles.has(id));
+    // the path of a beam runs through the tokens of the parents that are lit
+    const isLit = (ids) => ids === null || ids.some((id) => roles.has(id) || roles.has(id.replace("step_ids", "parent_ids")));
     for (const [link, ends] of this.links) {
       link.toggleAttribute("data-lit", ends.some((ids) => ids) && ends.every(isLit));
     }

@@ -9,7 +9,7 @@ const MOST_BEAM_LETTERS = 3; // beside a cell on several paths
 const CELL = { height: 38, width: 44, gap: 10, lane: 26 };
 const CHANNEL = 104; // the space between tensors
 const MARGIN = 28;
-const EM = 9.04; // the width of a character of 15 px
+const EM = 11.44; // the width of a character of 19 px
 
 function drawn(name, attributes, ...children) {
   const node = document.createElementNS(SVG, name);
