@@ -302,7 +302,6 @@ class Batch:
         return self._most_failures - (totals.failed - totals.failed_before)
 
     def _remark(self, text: str) -> None:
-        """Print a message at once."""
         self._bar.clear()
         self._messages.announce(text)
 

@@ -188,7 +188,6 @@ async def _server_type(url: str, security: Security | None) -> str:
 
 
 def _read_url(path: str) -> str:
-    """Read the address from a scheduler file."""
     expected = "the file of a scheduler"
     with _opened(path, expected) as file:
         document = jsontext.parse(file.read(_MAX_FILE_BYTES))
@@ -448,6 +447,5 @@ def _is_ok(outcome: Outcome) -> bool:
 
 
 def _error_of(line: dict[str, Any]) -> errors.GatherError:
-    """Return the error described by a line of the report."""
     kind = _REFUSALS.get(line["rule"], errors.InputError)
     return kind(line["message"], rule=line["rule"], hint="a worker of the scheduler refused it")

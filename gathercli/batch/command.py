@@ -169,7 +169,6 @@ def run(
 
 
 def _check(running: RunOptions, reporting: ReportOptions) -> None:
-    """Raise if options conflict or have invalid values."""
     _ = running.memory.limits, running.most_failures(1)  # which raise
     if running.workers is not None and running.cluster.address() is not None:
         what = "is given with a scheduler, whose workers do the jobs"
@@ -303,7 +302,6 @@ def _patterns(
 
 
 def _chosen_call(options: PatternOptions) -> patterns.PatternCall:
-    """Return the call of `--op` and of the options of inputs."""
     op, inputs = options.op or "", options.inputs.changed()
     names = keys_of(op).inputs
     if missing := [name for name in names if not inputs.get(name)]:

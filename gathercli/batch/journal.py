@@ -100,7 +100,6 @@ class Journal(AbstractContextManager["Journal"]):
                 self._offsets[number] = _NO_OFFSET
 
     def _text_digest(self, number: int) -> bytes:
-        """Return the digest of the text of a job."""
         return self._plan.texts[number].to_bytes(8)
 
     def _read(self) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -225,7 +224,6 @@ def open_locked(path: str, *, resumes: bool) -> int:
 
 
 def _unwritable(path: str, error: OSError) -> OutputError:
-    """Return the error for a report that cannot be opened and locked."""
     reason = (error.strerror or "").lower(), "a file to write"
     why, expected = _REASONS.get(type(error), reason)
     what = f"{place_of(path)} cannot be written ({why})"

@@ -93,7 +93,6 @@ class Patterns(NamedTuple):
                 )
 
     def _job(self, match: _Match, settings: dict[str, str]) -> JobEntry:
-        """Return the job of a file with a combination of settings."""
         names = dict(match.names)
         for key, value in settings.items():
             names[key] = names[key.replace("_", "-")] = value
@@ -232,8 +231,6 @@ def _names(path: str, root: str) -> dict[str, str]:
 
 
 def _fill(template: str, names: Mapping[str, str], option: str) -> str:
-    """Replace names in braces by their values."""
-
     def value(match: re.Match[str]) -> str:
         if match[1] in names:
             return names[match[1]]

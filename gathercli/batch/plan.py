@@ -338,7 +338,6 @@ class _JobPaths:
 
 
 def _output_error(job: Job, what: str, expected: str = "another file") -> InputError:
-    """Return the error for what the output of a job is."""
     output = job.output or ""
     what = f"`$.output` is `{clean(output)}`, which {what}"
     return job_error(job.where, what, expected, value=output)
@@ -360,7 +359,6 @@ def _check_output(path: str, output: str) -> bool:
 
 
 def _is_plain(path: str) -> bool:
-    """Return whether a path is a regular file, or nothing is there."""
     try:
         return stat.S_ISREG(os.lstat(path).st_mode)
     except FileNotFoundError:

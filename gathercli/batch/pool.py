@@ -201,7 +201,6 @@ class _Worker:
 
     @property
     def at_work(self) -> bool:
-        """Whether a job is running: the process is ready, not killed, and sends no answer."""
         return self.ready and bool(self.tasks) and self.late is None and not self._answers
 
     def is_busy(self, most: int, now: float) -> bool:
@@ -326,7 +325,6 @@ class Pool(AbstractContextManager["Pool"]):
         return True
 
     def _add(self, worker: _Worker) -> None:
-        """Add a process that has started."""
         worker.begin(self._settings)
         self._workers.append(worker)
         self._selector.register(worker.socket, selectors.EVENT_READ, worker)

@@ -174,7 +174,6 @@ def _add_cause(text: Text, rule: str, cause: Alike, width: int | None) -> None:
 
 
 def _folded(line: str, width: int | None) -> list[str]:
-    """Wrap a line with a hanging indent."""
     if width is None:
         return [line]
     room = max(width - 1, 20)

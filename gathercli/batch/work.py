@@ -296,7 +296,6 @@ class _JobRun(NamedTuple):
             output.commit()
 
     def _write_part(self, part: Part) -> None:
-        """Compute and write a part of the output, with checked indices."""
         from gathercli.io.zarr import created, stored
 
         blocks = boxes(bind(self.job, row_of(self.job, []), self.inputs))

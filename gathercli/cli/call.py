@@ -163,7 +163,6 @@ def _other_names(operators: Iterable[Family], n: int, name: str) -> str:
 
 
 def _miscounted(command: str, family: Family, words: list[Any]) -> UsageError:
-    """Return the error for fewer or more arguments than inputs."""
     from gathercli.cli.hints import suggest_example
 
     names = [each.name.upper() for each in inputs_of(family)]

@@ -338,7 +338,6 @@ def _members(owner: Any, command: str) -> dict[str, Any]:
 
 
 def _defaults(function: Any) -> dict[str, Any]:
-    """Return the defaults of the parameters of a function by name."""
     positional = function.__code__.co_varnames[: function.__code__.co_argcount]
     values = function.__defaults__ or ()
     named = zip(positional[len(positional) - len(values) :], values, strict=True)

@@ -104,7 +104,6 @@ def _usage(forms: list[tuple[str, str]], width: int) -> str:
 
 
 def _wrapped(text: str, width: int, first: str = "  ") -> str:
-    """Wrap a text beside `first`, which begins its first line."""
     lines = textwrap.wrap(text, _inner(width) - len(first), break_on_hyphens=False)
     return first + f"\n{' ' * len(first)}".join(lines) + "\n"
 

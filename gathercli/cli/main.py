@@ -159,7 +159,6 @@ def _help_words(words: list[str]) -> list[str]:
 
 
 def _parse(words: list[str]) -> Request:
-    """Parse the words by the declarations of the command."""
     from gathercli.cli.parser import WordsError, parse
     from gathercli.cli.registry import COMMANDS, command_of, takes_models
     from gathercli.slices import given, given_names

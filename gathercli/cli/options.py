@@ -277,7 +277,6 @@ _CALLS: Final = {
 
 
 def _version_option(rows: Sequence[Op]) -> Any:
-    """Return the option of the version; its help has examples of `rows`, newest first."""
     newest = {op.framework: op for op in reversed(rows)}
     onnx = "onnx" in newest
     examples = [

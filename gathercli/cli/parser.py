@@ -241,7 +241,6 @@ def _value(option: Parameter, given: list[list[str]]) -> Any:
 
 
 def _converted(parameter: Parameter, text: str) -> Any:
-    """Convert the text of a value to its type."""
     if parameter.choices and text not in parameter.choices:
         raise WordsError(Problem.WRONG_VALUE, parameter)
     if not parameter.names or parameter.kind is str:

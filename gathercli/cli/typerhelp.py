@@ -92,7 +92,6 @@ def function_of(parameters: Mapping[str, Parameter]) -> Callable[..., dict[str, 
 
 
 def _type(parameter: Parameter) -> Any:
-    """Return the type of a parameter for typer."""
     kinds: dict[type, Any] = {list: list[str], tuple: tuple[str, str]}
     kind = kinds.get(parameter.kind, parameter.kind)
     if parameter.choices:

@@ -116,7 +116,6 @@ def _other_form(line: CommandLine, option: str) -> str | None:
 
 
 def _option_hint(line: CommandLine, option: str, at: int) -> str | None:
-    """Suggest a replacement for an unknown option of a command, at a word of the line."""
     if inputs_hint := hints.inputs_as_arguments(line, option):
         return inputs_hint
     similar = hints.similar_option(line, option)
@@ -152,7 +151,6 @@ def _program_hint(line: CommandLine, option: str, _: int) -> str | None:
 
 
 def _no_value(line: CommandLine, error: WordsError) -> UsageError:
-    """Return the error for an option without its value, or a flag with one."""
     option, param = error.subject, line.param(error.subject)
     if param.kind is bool:
         word = line.words[error.at]

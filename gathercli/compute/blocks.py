@@ -114,7 +114,6 @@ class IndexedChunks:
         return numbers
 
     def _coordinates(self, positions: AnyArray, j: int) -> AnyArray:
-        """Return the coordinates of positions along an axis, as a new array."""
         along: AnyArray = positions // self._steps[j]
         if j:
             along -= along // self._shape[j] * self._shape[j]  # faster than %
@@ -263,7 +262,6 @@ class GatherBlocks(BlockSource):
         )
 
     def _points_box(self, box: Box) -> Box:
-        """Return the box of positions for a box of the output."""
         spans = {i: span for span, (_, i) in zip(box, self.dim_map, strict=True) if i is not None}
         return tuple(spans[i] for i in range(len(spans)))
 

@@ -78,7 +78,6 @@ def count_chunks(box: Sequence[Span], chunks: Sequence[int]) -> int:
 
 
 def _chunk_counts(box: Sequence[Span], chunks: Sequence[int]) -> list[int]:
-    """Count the chunks that a box meets along each dimension."""
     spans = zip(box, chunks, strict=True)
     return [
         -(-stop // size) - start // size if start < stop else 0 for (start, stop), size in spans

@@ -260,7 +260,6 @@ class _Grouping:
         return letter
 
     def _output(self, bound: BoundCall) -> GatherOutput:
-        """Return the output of a call, computed once."""
         case, op = self._case, bound.call.op
         if op not in self._outputs:
             self._outputs[op] = run(

@@ -161,7 +161,6 @@ def _is_text(words: list[str]) -> bool:
 
 
 def _is_exact(v: int, digits: int) -> bool:
-    """Return whether an integer has at most `digits` significant bits, in the range of float64."""
     return abs(v) < 1 << digits or (abs(v) // (v & -v) < 1 << digits and v.bit_length() < 1024)
 
 
@@ -226,7 +225,6 @@ def conversion_error(tensor: Tensor, at: int, dtype: DType) -> InputError:
 
 
 def _unheld(value: str, where: str, dtype: DType, expected: str) -> InputError:
-    """Return the error for a value that a type cannot hold."""
     what = f"the value at `{where}` is {value}, which {dtype} cannot hold"
     return InputError(what, rule="dtype", where=where, value=value, expected=expected)
 
@@ -389,7 +387,6 @@ class CastTensor(Result):
             yield "`--truncate` converts towards zero"
 
     def _fits(self, *, truncate: bool) -> bool:
-        """Return whether every element converts with ``--lossy``."""
         try:
             CastTensor(self._tensor, self.dtype, lossy=True, truncate=truncate)
         except InputError:

@@ -271,7 +271,6 @@ class Worker:
             self._whole(level, last - first, place.on(loop, first), out)
 
     def _part(self, start: int, stop: int, place: _Place, out: AnyArray) -> None:
-        """Copy part of one chunk."""
         kernel = self._kernel
         at = int(self._points(place, (1,), (0,))[0])
         if at < 0:

@@ -162,7 +162,6 @@ def gather(
 def _gather_runs(
     bound: BoundCall, runs: Runs, tensors: Sequence[Tensor], max_bytes: int | None
 ) -> SmallOutput:
-    """Return the output of a call with known runs, as `gather` does."""
     data, indices = tensors[0], tensors[runs.input]
     check_size(data.dtype, runs.shape, data.dtype.itemsize, max_bytes)
     points, adjustments = _resolve(bound.call, runs.axes, indices)

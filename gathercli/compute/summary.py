@@ -74,7 +74,6 @@ def _blocks(tensor: Tensor) -> Iterator[AnyArray]:
 
 
 def _of_numbers(tensor: Tensor, *bins: int) -> Summary:
-    """Summarise numbers; complex ones are in no order, so that they have a mean alone."""
     least, most, real, imaginary = _Record(tensor, lt), _Record(tensor, gt), _Total(), _Total()
     kind, start, nan, infinite = tensor.dtype.kind, 0, 0, 0
     for block in _blocks(tensor):

@@ -272,7 +272,6 @@ def _cast(dtype: str) -> Callable[[AnyArray], AnyArray]:
 
 
 def _float32_within(values: AnyArray) -> AnyArray:
-    """Round to float32; what is too large becomes its greatest value."""
     most = float(np.finfo(np.float32).max)
     return np.where(np.isinf(values), values, np.clip(values, -most, most)).astype(np.float32)
 
@@ -283,7 +282,6 @@ def _saturated(dtype: str) -> Callable[[AnyArray], AnyArray]:
 
 
 def _float_bits(values: AnyArray) -> AnyArray:
-    """Return the bits of values as float32."""
     with np.errstate(all="ignore"):
         return np.ascontiguousarray(values, np.float32).view(np.uint32)
 
@@ -304,7 +302,6 @@ def bfloat16(values: AnyArray) -> AnyArray:
 
 
 def _truncated(values: AnyArray) -> AnyArray:
-    """Cut floats to bfloat16."""
     return (_float_bits(values) & np.uint32(0xFFFF0000)).view(np.float32)
 
 
@@ -319,7 +316,6 @@ def _bits_as(name: str) -> Callable[[AnyArray], AnyArray]:
 
 
 def _stored(dtype: DType) -> Callable[[AnyArray], AnyArray]:
-    """Return a function of values to the stored elements of a type."""
     if dtype is BFLOAT16:
         return lambda values: (_float_bits(values) >> 16).astype(np.uint16)
     return lambda values: np.ascontiguousarray(values, dtype.name)
@@ -402,7 +398,6 @@ NEAR: Final = 1e-5  # the relative tolerance of elements that a number was fitte
 
 
 def _cuts(dtype: DType) -> Iterator[Reading]:
-    """Yield the readings of integers in fewer bits."""
     for bits in (32, 16, 8):
         if bits >= dtype.bits:
             continue

@@ -164,7 +164,6 @@ class Candidates:
             yield from self._with_fitted_readings()
 
     def _with_fitted_readings(self) -> Iterator[Hypothesis]:
-        """Yield each hypothesis of one departure with the readings that fit what it leaves."""
         for each in self.combinations(1):
             if not each.reading.near and each.frame.departures < 2:
                 for fitted in self._fitted_readings(each):
@@ -256,7 +255,6 @@ class Candidates:
         return [each for each in every if not np.array_equal(each.places(rows), rows)]
 
     def _in_order(self, order: IndexOrder) -> dict[str, Tensor]:
-        """Return the inputs, with the indices in an order."""
         if not order.name:
             return self.tensors
         if order.name not in self._ordered:
@@ -300,7 +298,6 @@ class Candidates:
             )
 
     def _unplaced(self, hypothesis: Hypothesis) -> Iterator[Hypothesis]:
-        """Yield a hypothesis whose output has the shape."""
         if self._shape(hypothesis) == self.output.shape:
             yield hypothesis
 
@@ -315,7 +312,6 @@ class Candidates:
     def _placements(
         self, hypothesis: Hypothesis, shape: tuple[int, ...]
     ) -> Iterator[OutputPlacement]:
-        """Yield the placements of an output of a shape, and those that fit it."""
         if shape not in self._unfitted:
             self._unfitted[shape] = list(placements(shape, self.output.shape))
         yield from self._unfitted[shape]
@@ -363,7 +359,6 @@ class Candidates:
         return self._calls[key]
 
     def _shape(self, hypothesis: Hypothesis) -> tuple[int, ...] | None:
-        """Return the shape of the output before the placement."""
         source = self._source(hypothesis)
         return None if source is None else source.shape
 
@@ -386,7 +381,6 @@ class Candidates:
 
 
 def _filled_in(row: Any, axis: int) -> Any:
-    """Return a row with its other axis, in its name and its sentence."""
     if row.other is None:
         return row
     name = row.name.replace("another axis", f"axis {axis}")

@@ -191,7 +191,6 @@ def _diagnosis(
     refusal: OperatorError | None,
     explanations: list[ScoredHypothesis],
 ) -> Diagnosis:
-    """Put explanations in words."""
     candidates, base = search.candidates, search.base
     named = tuple(_named(each, candidates) for each in explanations)
 

@@ -114,7 +114,6 @@ def _moved(by: int) -> Conversion:
 
 
 def _negative_moved(k: AnyArray, s: int, other: int) -> AnyArray:
-    """Add the size of another axis to negative indices."""
     k = exact(k, s)
     return np.where(k < 0, k + other, k)
 
@@ -146,7 +145,6 @@ def _words(rows: AnyArray) -> AnyArray:
 
 
 def _as_one_row(order: Callable[[AnyArray], AnyArray], rows: AnyArray) -> AnyArray:
-    """Order all indices, (N, K), as if they had one dimension."""
     return order(rows.reshape(-1, rows.shape[-1])).reshape(rows.shape)
 
 
@@ -184,7 +182,6 @@ OUTSIDE: Final = -(1 << 40)  # an index outside of every axis
 
 
 def _first(rows: AnyArray, axes: Iterable[int]) -> AnyArray:
-    """Repeat the first row along axes."""
     firsts = tuple(slice(0, 1 if axis in axes else None) for axis in range(rows.ndim))
     return np.broadcast_to(rows[firsts], rows.shape)
 
@@ -289,7 +286,6 @@ def _wrapped(k: AnyArray, s: int) -> AnyArray:
 
 
 def _filled(k: AnyArray, s: int, other: int) -> Outcome:
-    """Fill outside [0, s)."""
     del other
     k = exact(k, s)
     return _outcome(k, (k < 0) | (k >= s))
@@ -301,24 +297,20 @@ def _after_wrapping(treat: Outcomes) -> Outcomes:
 
 
 def _modulo(k: AnyArray, s: int, other: int) -> Outcome:
-    """Take indices modulo s."""
     del other
     return _filled(exact(k, s) % max(1, s), s, 0)
 
 
 def _clamped(k: AnyArray, s: int, other: int) -> Outcome:
-    """Clamp indices to [0, s)."""
     del other
     return _filled(np.clip(exact(k, s), 0, max(0, s - 1)), s, 0)
 
 
 def _clamped_above(k: AnyArray, s: int, other: int) -> Outcome:
-    """Clamp indices that are too large."""
     return _filled(np.minimum(exact(k, s), s - 1), s, other)
 
 
 def _clamped_below(k: AnyArray, s: int, other: int) -> Outcome:
-    """Clamp negative indices to 0."""
     return _filled(np.maximum(exact(k, s), 0), s, other)
 
 
@@ -329,14 +321,12 @@ def _padded(k: AnyArray, s: int, other: int, padding: int = -1) -> Outcome:
 
 
 def _unchecked(k: AnyArray, s: int, other: int) -> Outcome:
-    """Read wherever an index points."""
     del other
     k = exact(k, s)
     return k, np.zeros_like(k)
 
 
 def _other_clamped(k: AnyArray, s: int, other: int) -> Outcome:
-    """Clamp indices to the size of another axis."""
     return _unchecked(np.clip(exact(k, s), 0, max(0, other - 1)), s, 0)
 
 
@@ -351,7 +341,6 @@ def _row_of(function: Callable[[int], int]) -> Outcomes:
 
 
 def _bounded_by_another(k: AnyArray, s: int, other: int) -> Outcome:
-    """Fill outside the range of another axis."""
     _, fates = _filled(k, other, other)
     return exact(k, s), fates
 
@@ -361,7 +350,6 @@ def _after_moving(treat: Outcomes, k: AnyArray, s: int, other: int) -> Outcome:
 
 
 def _modulo_another(k: AnyArray, s: int, other: int) -> Outcome:
-    """Take indices modulo the size of another axis."""
     return _unchecked(exact(k, max(1, other)) % max(1, other), s, 0)
 
 

@@ -214,7 +214,6 @@ def _even_first(n: int) -> Cells:
 
 
 def _only_axis(right: tuple[int, ...], shape: tuple[int, ...]) -> int | None:
-    """Return the only axis along which two shapes of one rank differ."""
     axes = [d for d, (one, other) in enumerate(zip(right, shape, strict=True)) if one != other]
     return axes[0] if len(axes) == 1 else None
 

@@ -92,7 +92,6 @@ class ElementPool:
 
 
 def _flat(array: AnyArray, at: AnyArray) -> AnyArray:
-    """Return elements at flat positions, of a mapped array only those."""
     if array.flags.c_contiguous:
         return array.reshape(-1)[at]
     return elements_at(array, coordinates(at, array.shape))
@@ -392,7 +391,6 @@ class ObservedOutput:
 
 
 def _equal_numbers(one: AnyArray, other: AnyArray) -> AnyArray:
-    """Compare integers and floats exactly, element by element."""
     floats, integers = (one, other) if one.dtype.kind == "f" else (other, one)
     ends = np.iinfo(integers.dtype)
     with np.errstate(all="ignore"):

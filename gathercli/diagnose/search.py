@@ -306,7 +306,6 @@ class Search:
         return self._strange[1]
 
     def _proved(self, hypothesis: Hypothesis) -> ScoredHypothesis:
-        """Score a hypothesis on all cells."""
         scores = [self._scored(hypothesis, cells).score for cells in self._blocks()]
         score = Score(*map(sum, zip(Score(0, 0, 0, 0), *scores, strict=True)))
         if self.base is None:
@@ -340,7 +339,6 @@ class Search:
             yield from cells[~agrees & (fates != REFUSED)][:1].tolist()
 
     def _blocks(self) -> Iterator[AnyArray]:
-        """Yield all cells, block by block."""
         for start in range(0, self._cells, BLOCK_CELLS):
             stop = min(start + BLOCK_CELLS, self._cells)
             yield np.arange(start, stop)
@@ -364,7 +362,6 @@ class Search:
 
 
 def _best(scored: list[ScoredHypothesis]) -> list[ScoredHypothesis]:
-    """Return the best hypotheses, in the order of the tables where they tie."""
     return sorted(scored, key=lambda each: each.rank)[:MAX_BEST]
 
 

@@ -137,7 +137,6 @@ def _held(each: Hypothesis, candidates: Candidates, cells: AnyArray) -> tuple[st
 def _drawn(
     candidates: Candidates, dice: np.random.Generator, *, is_plain: bool
 ) -> dict[str, Tensor]:
-    """Draw the elements of the inputs of a call."""
     call, tensors = candidates.call, dict(candidates.tensors)
     axes = () if call is None else next(iter(call.indexed.values()))
     for each in candidates.row.inputs:
@@ -172,7 +171,6 @@ def _indices(dtype: DType, sizes: list[int], size: int, dice: np.random.Generato
 def _elements(
     dtype: DType, size: int, dice: np.random.Generator, *, is_plain: bool
 ) -> list[Any] | None:
-    """Draw elements of a type; None to keep those that there are."""
     if dtype.kind is Kind.STRING:
         return [f"s{n}" for n in range(size)]
     if dtype.integral:

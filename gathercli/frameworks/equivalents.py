@@ -20,7 +20,6 @@ from gathercli.text import closest, listed, shell_word
 
 @cache
 def _by_name() -> dict[str, FrameworkRow]:
-    """Return the calls by their names in lower case."""
     return {name: each for each in every_row() for name in each.names}
 
 

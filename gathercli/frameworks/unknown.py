@@ -123,7 +123,6 @@ _OPSETS_BEFORE_ONNX: Final = 5  # ONNX 1.2 has opset 7, and every minor release 
 
 
 def _release_hint(framework: str, major: int, minor: int) -> str:
-    """Return the hint for a release, with its opset if that is known."""
     opset = minor + _OPSETS_BEFORE_ONNX
     is_known = minor >= _FIRST_ONNX_RELEASE and opset <= FRAMEWORKS["onnx"].newest_opset
     if (framework, major) == ("onnx", 1) and is_known:

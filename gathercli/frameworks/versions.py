@@ -72,7 +72,6 @@ def find(version: str | int | None, command: str = gather.COMMAND) -> VersionMat
 
 
 def _match(word: str, family: Family) -> VersionMatch | str | None:
-    """Return the row of an opset or a framework, or why there is none, if there is a reason."""
     import re
 
     parts = re.fullmatch(_VERSION, word)

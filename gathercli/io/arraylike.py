@@ -134,7 +134,6 @@ def check_number(op: Op, number: int, what: str) -> None:
 
 
 def _argument(value: Any, each: Input) -> Tensor:
-    """Return a tensor of an input; an error names the input."""
     try:
         refuse_text(value)
         return as_tensor(value, INT64 if each.values else FLOAT64, each.name)

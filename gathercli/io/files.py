@@ -278,15 +278,12 @@ class _RawFile(RawIOBase):
         self._file, self._position = file, 0
 
     def readable(self) -> bool:
-        """Return True."""
         return True
 
     def seekable(self) -> bool:
-        """Return True."""
         return True
 
     def readinto(self, buffer: Any, /) -> int:
-        """Fill `buffer`; return the number of bytes."""
         try:
             part = os.pread(self._file.fd, len(buffer), self._position)
         except OSError as error:
@@ -297,7 +294,6 @@ class _RawFile(RawIOBase):
         return len(part)
 
     def seek(self, offset: int, whence: int = os.SEEK_SET, /) -> int:
-        """Move the position; return it."""
         start = {os.SEEK_SET: 0, os.SEEK_CUR: self._position, os.SEEK_END: self._file.size}[whence]
         if start + offset < 0:
             raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))

@@ -220,7 +220,6 @@ class _JobText:
         return text
 
     def _items(self, start: int) -> Iterator[JobEntry]:
-        """Split the list at an offset by brackets and commas; where that fails, parse it all."""
         self._move(start + 1)
         for number in count():
             where = f"{self._name}, $[{number}]"

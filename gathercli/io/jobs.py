@@ -259,7 +259,6 @@ class JobKinds:
 
 
 def _check(job: Any, where: str) -> None:
-    """Raise if a parsed job is invalid."""
     if not isinstance(job, dict):
         raise job_error(where, f"the job is {value_text(job)}", "an object")
     keys = keys_of(job.get("op"), job.get("of"))
@@ -276,7 +275,6 @@ def _check(job: Any, where: str) -> None:
 
 
 def _job(job: dict[str, Any], source: JobEntry) -> Job:
-    """Return a valid job."""
     keys, rest = keys_of(job["op"], job.get("of")), job.copy()
     if "id" not in rest:
         rest["id"] = name_of(source.where)
@@ -317,7 +315,6 @@ def _keys_error(job: dict[str, Any], where: str, keys: JobKeys) -> InputError:
 
 
 def _value_error(job: dict[str, Any], key: str, where: str, keys: JobKeys) -> InputError:
-    """Return the error for an invalid value."""
     value = job[key]
     what = f"`$.{key}` is {value_text(value)}"
     return job_error(where, what, keys.checks[key][1], _hint(key, value))
@@ -357,7 +354,6 @@ def _hint(key: str, value: Any) -> str | None:
 
 
 def _check_version(job: dict[str, Any], where: str) -> None:
-    """Raise for an unknown version, unless the job expects that error."""
     version = job.get("version")
     if version is None or job.get("expect_error") in (True, "version"):
         return

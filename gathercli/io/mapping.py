@@ -28,8 +28,6 @@ _FAILED_ADDRESS: Final = ctypes.c_void_p(-1).value
 
 
 class _Action(ctypes.Structure):
-    """The C library's ``struct sigaction``."""
-
     _fields_ = (
         ("handler", ctypes.c_void_p),
         ("mask", ctypes.c_ulong * 16),
@@ -39,7 +37,6 @@ class _Action(ctypes.Structure):
 
 
 def _address(memory: mmap.mmap) -> int:
-    """Return the address of mapped memory."""
     view = (ctypes.c_void_p * _BUFFER_WORDS)()
     ctypes.pythonapi.PyObject_GetBuffer(ctypes.py_object(memory), view, 0)
     ctypes.pythonapi.PyBuffer_Release(view)

@@ -135,7 +135,6 @@ def creator(fmt: str) -> type[Creation]:
 
 
 def _check_name(fmt: str, row: Format, name: str) -> None:
-    """Raise for a name that the format cannot store."""
     if name.isascii() and not row.unfit:
         return
     import re

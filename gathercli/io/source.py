@@ -397,7 +397,6 @@ def open_file(
 
 
 def _name_role(name: str, error: BaseException) -> None:
-    """Add the role of a tensor to an error."""
     if not isinstance(error, errors.GatherError) or isinstance(error, errors.UsageError):
         return
     if name:
@@ -407,7 +406,6 @@ def _name_role(name: str, error: BaseException) -> None:
 
 
 def _name_file(file: File | Folder | None, error: BaseException) -> None:
-    """Prefix the error of a reader with the name of its file."""
     if file is None:
         return
     if isinstance(error, errors.InputError | errors.LimitError | errors.TransferError):

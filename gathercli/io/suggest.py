@@ -156,7 +156,6 @@ def _holds_one(path: str) -> bool:
 
 
 def _is_literal(token: str) -> bool:
-    """Tell whether a token is a valid literal."""
     try:
         return literal.parse(token, max_bytes=1 << 20) is not None
     except GatherError:
@@ -188,7 +187,6 @@ def _generator_call(match: re.Match[str]) -> str | None:
 
 
 def _eye(match: re.Match[str]) -> str | None:
-    """Write ``eye:3`` as a literal."""
     size = int(match[1])
     if size * size > _MAX_HINT_ELEMENTS:
         return None
@@ -196,7 +194,6 @@ def _eye(match: re.Match[str]) -> str | None:
 
 
 def _number(match: re.Match[str]) -> str | None:
-    """Write ``0x10`` and ``1_000`` in decimal digits."""
     try:
         return str(int(match[0], 0))
     except ValueError:

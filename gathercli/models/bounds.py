@@ -225,13 +225,11 @@ def _of(count: int, function: Callable[..., Bounds | None]) -> Callable[[Operati
 def _corners(
     one: Bounds, two: Bounds, combine: Callable[[_Ends, _Ends], _Ends]
 ) -> tuple[_Ends, _Ends]:
-    """Return the least and the most of the combinations of all ends."""
     found = [np.nan_to_num(combine(a, b), nan=0, posinf=inf, neginf=-inf) for a in one for b in two]
     return np.minimum.reduce(found), np.maximum.reduce(found)
 
 
 def _divide(value: Bounds, divisor: Bounds) -> Bounds | None:
-    """Return the bounds of a quotient, which is rounded towards 0."""
     if not ((divisor.low > 0) | (divisor.high < 0)).all():
         return None
     return Bounds.of(*_corners(value, divisor, lambda a, b: np.trunc(a / b)))
@@ -277,7 +275,6 @@ def _elementwise(function: Callable[[_Ends, _Ends], _Ends]) -> Callable[[Operati
 
 
 def _clip(operation: Operation) -> Bounds | None:
-    """Return the bounds of Clip, whose ends may be left out."""
     value = operation.input(0).range
     if value is None:
         return None
@@ -292,7 +289,6 @@ def _clip(operation: Operation) -> Bounds | None:
 
 
 def _where(operation: Operation) -> Bounds | None:
-    """Return the bounds of a choice between two values."""
     one, two = operation.input(1).range, operation.input(2).range
     if one is None or two is None:
         return None
@@ -304,7 +300,6 @@ def _where(operation: Operation) -> Bounds | None:
 
 
 def _cast(operation: Operation) -> Bounds | None:
-    """Return the bounds of integers of another type; those of floats may be anything."""
     kind = operation.input(0).dtype
     return operation.input(0).range if kind is not None and kind.kind in "biu" else None
 
@@ -329,7 +324,6 @@ def _topk(operation: Operation) -> Bounds | None:
 
 
 def _unique(operation: Operation) -> Bounds | None:
-    """Return the bounds of the values of Unique, of their positions, or of their counts."""
     if operation.output == 0:
         value = operation.input(0).range
         return value and value.hull
@@ -366,7 +360,6 @@ def _size(operation: Operation) -> Bounds:
 
 
 def _sum(operation: Operation) -> Bounds | None:
-    """Return the bounds of sums over some dimensions."""
     value, dims = operation.input(0).range, operation.input(0).dims
     axes = operation.numbers("axes", 1)
     if value is None or dims is None or axes is None:
@@ -385,7 +378,6 @@ def _extreme(operation: Operation) -> Bounds | None:
 
 
 def _cumulated(operation: Operation) -> Bounds | None:
-    """Return the bounds of sums of the first elements along an axis."""
     value, axis = operation.input(0).range, operation.input(1).constant
     if value is None:
         return None

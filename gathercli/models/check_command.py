@@ -229,7 +229,6 @@ def _print(
 
 
 def _junit_report(path: str) -> JUnitReport:
-    """Begin a report, by a module that takes long to import."""
     from gathercli.batch.report import JUnitReport
 
     return JUnitReport(path)
@@ -457,7 +456,6 @@ def _result(path: str, finding: verdict.Finding, index: int) -> dict[str, Any]:
 
 
 def _location(path: str) -> dict[str, Any]:
-    """Return the place of a model; a binary file has no lines but the first."""
     artifact = {"uri": as_uri(path), **({} if os.path.isabs(path) else {"uriBaseId": _SOURCE_ROOT})}
     return {"physicalLocation": {"artifactLocation": artifact, "region": {"startLine": 1}}}
 

@@ -143,7 +143,6 @@ def run(
 def _compared(
     models: Sequence[Model], options: ModelCompareOptions, inputs: Inputs, most: int | None
 ) -> ComparedModels:
-    """Compare two models; outputs have at most so many bytes."""
     one, other = map(verdicts_of, models)
     found = paired(one, other)
     feeds = _Feeds(found, options.feed or (), inputs)
@@ -413,7 +412,6 @@ def compared_text(compared: ComparedModels, width: int | None, color: bool) -> s
 
 
 def _name(pair: NodePair) -> str:
-    """Return the names of both nodes, once if they are one."""
     return _both(*(node_name(each.node) for each in pair[:2]))
 
 

@@ -132,7 +132,6 @@ class Evaluation:
         return [scope.known(name) for name in body.outputs]
 
     def _step(self, scope: _Scope, at: int) -> None:
-        """Evaluate a node."""
         self._nodes.count()
         body = scope.body
         node = with_attributes(body.nodes[at], scope.around.attributes)
@@ -276,8 +275,6 @@ class Evaluation:
 
 
 class _Around(NamedTuple):
-    """What is around a visit of a body."""
-
     scope: _Scope | None = None  # none around the model's own graph, and around functions
     attributes: Mapping[str, onnx.AttributeProto] = {}  # of the call of a function
     is_certain: bool = True  # whether the body is run when the model is
@@ -342,7 +339,6 @@ def _stacked(rows: Sequence[Known]) -> Known:
 
 
 def _number(known: Known | None) -> int | None:
-    """Return the one element of a constant."""
     if known is None or known.constant is None or known.constant.size != 1:
         return None
     return int(known.constant.reshape(-1)[0])
@@ -464,5 +460,4 @@ def _constants(fact: Fact) -> list[Any]:
 
 
 def _ends(array: Any) -> Any:
-    """Return the ends of bounds as nested lists, None for an infinite one."""
     return np.where(np.isfinite(array), array, np.asarray(None)).tolist()

@@ -137,7 +137,6 @@ def merged(declared: Value, inferred: Value) -> Value:
 
 
 def _has_sizes(inferred: Shape, shape: Shape) -> bool:
-    """Tell whether all sizes of a shape were inferred."""
     return inferred.rank == shape.rank is not None and all(
         one == size or not isinstance(size, int) for one, size in zip(inferred, shape, strict=True)
     )

@@ -88,7 +88,6 @@ def read(path: str, options: ReadOptions = ReadOptions()) -> Model:  # noqa: B00
 
 
 def _read_file(file: File, options: ReadOptions) -> Model:
-    """Read a model from an open file, as `read` does."""
     start = file.start(_HEAD_BYTES).removeprefix(b"\xef\xbb\xbf").lstrip()
     check_pointer(start)
     if (fmt := sniff(start)) in _TENSOR_FORMATS:

@@ -134,7 +134,6 @@ class Port:
 
 @lru_cache(256)
 def _port_shape(dims: tuple[str, ...]) -> Shape:
-    """Return the shape that a port declares: many ports have the same."""
     if len(dims) > MAX_RANK:
         raise malformed(
             f"a port has {counted(len(dims), 'dimension', exact=True)}", f"at most {MAX_RANK}"

@@ -104,7 +104,6 @@ def expand(words: Sequence[str]) -> list[str]:
 
 
 def _parse(command: str, words: Sequence[str]) -> _Words:
-    """Sort the words of a command."""
     parameters = command_of(command).parameters.values()
     parsed = _Words([], [], [], {})
     lacking = None  # the option whose value is the next word

@@ -87,8 +87,6 @@ def _place_of(message: Span, name: str) -> tuple[str, str]:
 
 
 class _OnnxReader:
-    """A reader of one model."""
-
     def __init__(self, file: File, *, external: bool) -> None:
         self._file, self._external = file, external
         self._wire = WireReader(file.buffer(), file.limit)
@@ -115,7 +113,6 @@ class _OnnxReader:
         self.model.nodes = tuple(map(self._known, self.model.nodes, self._scope_of))
 
     def _scope(self, outer: Scope | None = None, *, is_function: bool = False) -> Scope:
-        """Return the scope of the next graph or function."""
         self._scopes.append(Scope(outer, is_function=is_function))
         return self._scopes[-1]
 
@@ -155,7 +152,6 @@ class _OnnxReader:
                 scope.makers[name] = fields.operator, *inputs
 
     def read(self) -> Model:
-        """Read the model."""
         wire, model = self._wire, self.model
         parts: dict[int, list[Span]] = {_MODEL_GRAPH: [], _MODEL_FUNCTIONS: []}
         for field, value in wire.fields(wire.whole):

@@ -345,7 +345,6 @@ def value_of(attribute: onnx.AttributeProto) -> Any:
 
 
 def _constant(node: onnx.NodeProto) -> NDArray[Any] | None:
-    """Return the value of a Constant; None if it is no tensor of a small size."""
     for each in node.attribute:
         value = value_of(each)
         if isinstance(value, np.ndarray):

@@ -371,7 +371,6 @@ class _IntegerGraph:
         attributes: Mapping[str, Any] = {},
         outputs: int = 1,
     ) -> list[str]:
-        """Write a node; return the names of its outputs."""
         names = [f"n{len(self._nodes)}.{number}" for number in range(outputs)]
         values = tuple(GraphValue(name, foreign("unknown"), (), ranked=False) for name in names)
         self._nodes.append(GraphNode(operator, tuple(inputs), values, attributes))
@@ -379,8 +378,6 @@ class _IntegerGraph:
 
 
 class _OnnxWriter(_IntegerGraph):
-    """A writer of the layers that lead to indices, each value with a name of its own."""
-
     def __init__(self, stored: Callable[[Layer], Value]) -> None:
         super().__init__()
         self._stored = stored
@@ -473,7 +470,6 @@ class _OnnxWriter(_IntegerGraph):
         return scope
 
     def _value(self, body: Body, source: _Source) -> Value:
-        """Return what is known of a value."""
         layer = body.layers[source[0]]
         known = body.values.get(source)
         if layer.type == "Const" and not (known and (known.constant or known.unread)):

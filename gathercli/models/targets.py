@@ -65,7 +65,6 @@ class ConversionTarget(NamedTuple):
 
 
 def _takes(row: Op, call: Call) -> bool:
-    """Return whether no rule of a row refuses a call."""
     try:
         bind(row, *call.inputs.values(), shapes_only=True, **call.attrs)
     except OperatorError:
@@ -362,7 +361,6 @@ def _gathered(layer: Layer, numbers: _Numbers) -> list[IrStep] | None:
 def _moved(
     layer: Layer, places: Callable[[NDArray[Any], int], NDArray[Any]]
 ) -> list[IrStep] | None:
-    """Return a layer that moves rows as a Gather along each axis; `places` says from where."""
     sizes = layer.inputs[0].sizes
     if not sizes or min(sizes) < 0 or max(sizes) > MOST_INTEGERS:
         return None

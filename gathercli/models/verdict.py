@@ -299,7 +299,6 @@ def _from_possible(call: Call, axes: Sequence[IndexedAxis], possible: Possible) 
 
 
 def _moved(adjustments: Sequence[Adjustment]) -> bool:
-    """Tell whether indices outside their axis were adjusted, not only negative ones."""
     return any(each.how in {row.done for row in OutOfRange} for each in adjustments)
 
 
@@ -459,7 +458,6 @@ def _feeding(node: ModelNode) -> Hashable:
 
 
 def _shapes(node: ModelNode) -> tuple[Hashable, ...]:
-    """Return the operator, and the shapes of its inputs with known sizes; nothing for sizes."""
     shapes = (each.shape for each in node.named_inputs.values())
     known = (
         each.rank and tuple(size if isinstance(size, int) else None for size in each)

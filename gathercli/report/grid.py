@@ -107,7 +107,6 @@ def layout(
 
 
 def _shortened(text: str) -> str:
-    """Cut a string to `WIDEST_STRING` columns."""
     if len(text) <= WIDEST_STRING and cell_len(text) <= WIDEST_STRING:
         return text
     text = text[: WIDEST_STRING - 1]
@@ -117,8 +116,6 @@ def _shortened(text: str) -> str:
 
 
 class _Column(NamedTuple):
-    """A column of all facets."""
-
     cells: list[str]  # the heading first
     width: int
     gap: bool  # whether hidden columns precede it

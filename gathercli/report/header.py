@@ -66,7 +66,6 @@ def _with_numbers(numbers: Mapping[str, int | None], term: re.Match[str]) -> str
 
 
 def _dims(call: Call, term: re.Match[str]) -> Shape:
-    """Evaluate a term with numbers."""
     start, stop = (int(bound) if bound else None for bound in term.group("start", "stop"))
     dims = call.inputs[term["input"]].shape[start:stop]
     return Shape([multiply(dims)]) if term["product"] else dims

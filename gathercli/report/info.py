@@ -83,7 +83,6 @@ def _member_json(member: FileDescription) -> dict[str, Any]:
 
 
 def _summary_json(summary: Summary, dtype: DType) -> dict[str, Any]:
-    """Return the fields of a summary for JSON."""
     fields: dict[str, Any] = {}
     for name, extreme in (("min", summary.minimum), ("max", summary.maximum)):
         if extreme is not None:
@@ -104,7 +103,6 @@ def _summary_json(summary: Summary, dtype: DType) -> dict[str, Any]:
 
 
 def _number(value: float) -> int | float | str:
-    """Return a number, or its name if JSON has no such number."""
     if isfinite(value):
         return value
     return "NaN" if value != value else "Infinity" if value > 0 else "-Infinity"  # noqa: PLR0124
@@ -122,7 +120,6 @@ def _json_value(value: Any, dtype: DType) -> Any:
 
 
 def _preview(tensor: Tensor) -> list[Any]:
-    """Return the first elements, row-major."""
     block = next(tensor.blocks(MOST_PREVIEW_ELEMENTS), None)
     if block is None:
         return []
@@ -163,7 +160,6 @@ def text(info: Info, *, width: int | None, precision: int) -> Text:
 
 
 def _append_members(out: Text, members: Sequence[FileDescription]) -> None:
-    """List tensors in aligned columns."""
     rows = []
     for member in members:
         what = _typed(member) if member.dtype else clean(member.refused or "")

@@ -150,7 +150,6 @@ def differences(a: Op, b: Op) -> list[tuple[str, str, str]]:
 
 
 def _input_traits(op: Op, each: Input) -> tuple[object, ...]:
-    """Return what a version says of an input."""
     adapts = op.adapts or Adaptation()
     if each.values:
         ranks = op.least_index_rank, op.most_index_rank
@@ -217,7 +216,6 @@ More: gathercli ops VERSION, --diff A B, --like CALL, --decisions.
 
 
 def _command(op: Op) -> str:
-    """Return the line that runs a version."""
     inputs = " ".join(each.name.upper() for each in op.inputs)
     return f"gathercli {op.family} {inputs} -V {op.id}"
 

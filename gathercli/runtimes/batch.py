@@ -120,7 +120,6 @@ class RuntimeBatch:
 
 
 def _fields(each: RuntimeVerdict, job: Job) -> dict[str, Any]:
-    """Return a verdict for JSON; there is one group, that of the job's version."""
     fields = runtime_json(each, "the version") | {"operator": row_of(job, []).full_name}
     return {key: value for key, value in fields.items() if key not in ("group", "differs_from")}
 

@@ -155,7 +155,6 @@ class RuntimeProcess(AbstractContextManager["RuntimeProcess"]):
         return seen
 
     def _attempt(self, request: Mapping[str, Any]) -> Observation:
-        """Make a call once."""
         with suppress(FileNotFoundError):
             os.unlink(request["output"])
         if absence := self.absence():
@@ -339,7 +338,6 @@ def ending_of(status: int) -> str:
 
 
 def _read(path: str, dtype: DType) -> Tensor:
-    """Read the result of a call into memory, by the same reader as any other file."""
     with Inputs(None, notes=[]) as inputs:
         tensor = inputs.tensor(f"@{path}", "output")
     if tensor.storage.kind != storage_of(dtype).kind:

@@ -246,7 +246,6 @@ def _written(
     runtime: Runtime,
     seconds: float,
 ) -> Reproduction:
-    """Write the files of a reproduction, run its script, and write the report."""
     from pathlib import Path
 
     from gathercli.runtimes.reproduction import SCRIPT, report, run_script

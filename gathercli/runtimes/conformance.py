@@ -169,7 +169,6 @@ def cases_of(row: Op) -> list[ConformanceCase]:
 def _answered(
     row: Op, name: str, why: str, tensors: Sequence[Tensor], attrs: Mapping[str, int], *, odd: bool
 ) -> ConformanceCase:
-    """Return the case of a call, answered by the row."""
     expected, rule, refusal, options = None, "", "", dict[str, Any](attrs)
     try:
         with CallContext(row):

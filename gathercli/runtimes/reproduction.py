@@ -79,7 +79,6 @@ def run_script(
 
 
 def _head(path: str) -> str:
-    """Return the text of a file, or the first part of a long one."""
     with open(path, "rb") as file:
         return file.read(client.MAX_ANSWER_BYTES).decode(errors="backslashreplace")
 
@@ -199,7 +198,6 @@ def _pip(runtime: str, versions: client.Versions) -> str:
 
 
 def _machine() -> str:
-    """Return the system and the processor."""
     processor = platform.processor()
     with suppress(OSError), open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:
         names = (line.partition(":")[2].strip() for line in file if line.startswith("model name"))

@@ -120,7 +120,6 @@ class Expected:
 
 
 def _breaks(call: Call, case: Case, reason: Reason) -> bool:
-    """Return whether a call that breaks rules of shapes, types and attributes has a reason."""
     broken = set(_broken_rules(call))
     if broken.intersection(reason.rules):
         return True

@@ -189,12 +189,10 @@ def _bits(dtype: str) -> int:
 
 
 def _is_plain(array: Any, dtype: str) -> bool:
-    """Return whether a .npy file stores a type as it is."""
     return dtype in ("string", array.dtype.name)
 
 
 def _typed(array: Any, dtype: str) -> Any:
-    """Return the array of a .npy file with the type that it stores."""
     if _is_plain(array, dtype):
         return array
     return array.view(getattr(importlib.import_module("ml_dtypes"), dtype))

@@ -179,7 +179,6 @@ _PRINTED = r"(?:torch\.Size|TensorShape)\(\[(.*)\]\)|\(([^\[\]()]*)\)"
 
 
 def _dimension(text: str, whole: object) -> AnyDim:
-    """Read one dimension of the shape `whole`."""
     text = text.strip()
     if text in _UNKNOWN:
         return UNKNOWN

@@ -79,8 +79,6 @@ def _operands(program: Program, call: Call) -> str:
 
 
 class _Writer:
-    """A writer of the lines of a program."""
-
     def __init__(self, program: Program, target: TranslationTarget) -> None:
         self._program, self._target = program, target
         self._uses = Counter(each.number for step in program.steps for each in step.inputs)
@@ -179,7 +177,6 @@ def _like(x: str, rank: int, before: int, after: int, middle: str) -> str:
 
 
 def _product(x: str, start: int, stop: int) -> str:
-    """Write a product of sizes."""
     return " * ".join(f"{x}.shape[{at}]" for at in range(start, stop)) or "1"
 
 

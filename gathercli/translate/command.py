@@ -69,7 +69,6 @@ def run(
 
 
 def _check_runtimes(target: TranslationTarget, runtimes: RuntimeOptions) -> None:
-    """Raise if a runtime does not run the target."""
     for each in runtimes.chosen():
         if each.name not in target.runtimes:
             what = f"names `{each.name}`, which does not run {target.name}"

@@ -125,7 +125,6 @@ def _graph(
 
 
 def _wish(step: Step) -> str:
-    """Return the name of the result of a step that is not the last one."""
     name = step.output.name
     return "gathered" if name == "output" else name or step.primitive
 
@@ -199,7 +198,6 @@ def onnx_graph(program: Program) -> Graph:
 
 
 def _slice(step: Step) -> list[Any]:
-    """Return the starts, the ends and the axes of a Slice."""
     axes = [at for at in range(len(step.output.shape)) if at != step.settings["axis"]]
     return [[0] * len(axes), [step.output.shape[at] for at in axes], axes]
 
@@ -396,14 +394,12 @@ def _element(operator: str) -> GraphRow:
 
 
 def _masks(step: Step) -> dict[str, str]:
-    """Return the attributes of a StridedSlice that takes every start and every end."""
     none = ",".join("0" for _ in step.output.shape)
     masks = ("begin_mask", "end_mask", "new_axis_mask", "shrink_axis_mask", "ellipsis_mask")
     return dict.fromkeys(masks, none)
 
 
 def _strided_slice(step: Step) -> list[Any]:
-    """Return the starts, the ends and the steps of a StridedSlice."""
     rank = len(step.output.shape)
     return [[0] * rank, list(step.output.shape), [1] * rank]
 

@@ -46,8 +46,6 @@ def lowered(call: Call, target: TranslationTarget) -> Program:
 
 
 class _Lowering:
-    """The lowering of one call."""
-
     def __init__(self, call: Call, target: TranslationTarget) -> None:
         self.call, self.target = call, target
         self.gather = target.operators[gather.COMMAND]
@@ -81,7 +79,6 @@ class _Lowering:
     # The families
 
     def slices(self) -> None:
-        """Lower a gather along an axis."""
         data, indices = self.program.inputs.values()
         axis, batch_dims = self.call.normalized
         k = self._prepared(indices, self._add("size", data, axis=axis))
@@ -111,7 +108,6 @@ class _Lowering:
         return add("transpose", output, order=order, name="output")
 
     def elements(self) -> None:
-        """Lower a gather of elements."""
         add = self._add
         data, indices = self.program.inputs.values()
         axis, _ = self.call.normalized
@@ -130,7 +126,6 @@ class _Lowering:
         return len(data.shape) > 1 if self.target.module else differs
 
     def tuples(self) -> None:
-        """Lower a gather of slices at tuples."""
         add = self._add
         data, indices = self.program.inputs.values()
         b, k = self.call.batch_dims or 0, indices.shape[-1]
@@ -184,7 +179,6 @@ class _Lowering:
         return self._gather(view, position, b, b)
 
     def tree(self) -> None:
-        """Lower a search of beams."""
         program = self.program
         first = next(iter(program.inputs.values()))
         elements = self.target.operators[gather_elements.COMMAND].data
@@ -228,7 +222,6 @@ class _Lowering:
         return self._clamped(self._wrapped(k, sizes), sizes)
 
     def _note_empty_axis(self) -> None:
-        """Note that an index along an empty axis is not refused."""
         own = self.own
         if own.refuses:
             return
@@ -316,7 +309,6 @@ class _Lowering:
         return self._add("minimum", self._add("maximum", k, low), sizes, name="near")
 
     def _taken(self, k: ProgramValue) -> ProgramValue:
-        """Return indices of a type that the own operator takes."""
         return k if k.dtype in self.own.op.input("indices").dtypes else self._wide(k)
 
     def _wrapped(self, k: ProgramValue, sizes: ProgramValue) -> ProgramValue:
@@ -333,7 +325,6 @@ class _Lowering:
         return self._add("where", self._add("less", k, 0), sizes, k, name="position")
 
     def _outside(self, k: ProgramValue, sizes: ProgramValue) -> ProgramValue:
-        """Return where indices are outside the axis."""
         low = self._add("less", k, 0)
         return self._add("either", low, self._add("at_least", k, sizes), name="outside")
 
@@ -343,7 +334,6 @@ class _Lowering:
         return self._add("minimum", least, self._add("add", sizes, -1), name="clamped")
 
     def _modulo(self, k: ProgramValue, sizes: ProgramValue) -> ProgramValue:
-        """Return indices modulo the size."""
         if k.dtype is UINT64:
             raise _wrong_indices(
                 k, "`--out-of-range wrap` needs its remainder, which no target computes"

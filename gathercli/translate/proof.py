@@ -321,7 +321,6 @@ def translation_text(report: ProvedTranslation, width: int | None) -> Text:
 
 
 def _pairs(report: ProvedTranslation) -> Iterator[tuple[str, str]]:
-    """Yield the lines below the call, each with its heading."""
     translation = report.translation
     sizes = "for tensors of any size" if translation.any_size else "for tensors of these sizes"
     yield "in", f"{translation.target.title}: {translation.size}, {sizes}"

@@ -124,7 +124,6 @@ def _target(name: str) -> TranslationTarget:
 
 
 def _table(file: FrameworkFile) -> Mapping[str, Any]:
-    """Return the table of a file, with what it repeats."""
     like = file.program.get("like")
     shared = {"title": file.title, "runtimes": [file.runtime], "functions": file.functions}
     return {**(_table(framework(like)) if like else {}), **shared, **file.program}

@@ -121,7 +121,6 @@ def _gathered(op: Op, tensors: Sequence[Tensor], **settings: Any) -> Tensor:
 def _evaluated(
     program: Program, target: TranslationTarget, tensors: Mapping[str, Tensor]
 ) -> Tensor:
-    """Return what a program computes for tensors of any sizes."""
     values = {value.number: tensors[name] for name, value in program.inputs.items()}
     for step in program.steps:
         inputs = [values[each.number] for each in step.inputs]
@@ -223,7 +222,6 @@ def _expanded(_: object, x: Tensor, shape: Tensor) -> Tensor:
 
 
 def _sliced(_: object, x: Tensor, starts: Tensor, ends: Tensor, axes: Tensor) -> Tensor:
-    """Cut along the axes."""
     cut = [slice(None)] * len(x.shape)
     for at, start, end in zip(axes.array, starts.array, ends.array, strict=True):
         cut[int(at)] = slice(int(start), int(end))
@@ -377,7 +375,6 @@ def read_ir_graph(files: IrFiles) -> Graph:
 
 
 def _constant(weights: bytes, data: Mapping[str, str]) -> Tensor:
-    """Return the tensor of a Const layer."""
     dtype = _IR_TYPES[data["element_type"]]
     shape = tuple(map(int, filter(None, data["shape"].split(","))))
     offset, size = int(data["offset"]), int(data["size"])

@@ -184,7 +184,6 @@ class _Conversion:
             messages.say(f"wrote {clean(path)}: {one}")
 
     def _check_memory(self, members: list[Source]) -> None:
-        """Raise if several tensors together exceed the memory limit."""
         most, mapped = self.limits.memory, row_of(members[0].content.format).mapped
         if len(members) == 1 or most is None or mapped:
             return
@@ -194,7 +193,6 @@ class _Conversion:
             raise LimitError.over(what, total, most)
 
     def _read(self, source: Source) -> Result:
-        """Read and convert a tensor."""
         options, progress = self.options, self.messages.progress()
         if is_chunked(source.content.format) and options.target_dtype is None:
             array = source.chunked()
@@ -224,7 +222,6 @@ class _ProgressStream(ByteTarget):
         self._written = 0
 
     def write(self, part: bytes | memoryview) -> None:
-        """Append bytes."""
         self._stream.write(part)
         self._written += len(part)
         if self._progress is not None:
@@ -291,7 +288,6 @@ def _each_in_folder(to: str | None, fmt: str = "") -> str:
 
 
 def _for_one(source: str, to: str | None) -> str:
-    """Suggest a target for one source."""
     if is_plain_folder(source):
         return _each_in_folder(to)
     stem, suffix = os.path.splitext(source) if os.path.exists(source) else ("out", "")

@@ -262,7 +262,6 @@ def _taker(blocks: Iterator[AnyArray]) -> Callable[[int], AnyArray]:
 
 
 def _check_brackets(count: int, limit: int | None) -> None:
-    """Raise for too many empty lists."""
     if limit is not None and count * 3 > limit:
         what = f"the brackets of the empty result take {in_bytes(count * 3)}"
         hint = "npy and oip keep its shape"

@@ -146,7 +146,6 @@ def short_lists(text: str) -> Any | None:
 
 
 def _plain_number(word: str) -> float | None:
-    """Parse an integer or a decimal fraction of JSON."""
     whole, point, fraction = word.removeprefix("-").partition(".")
     if not whole.isdigit() or (whole[0] == "0" and whole != "0"):
         return None
@@ -161,7 +160,6 @@ def is_document(token: str) -> bool:
 
 
 def _is_json(word: str) -> bool:
-    """Tell whether a single word is a number or a constant of JSON."""
     return bool(_match(_FLOAT_PATTERN, word)) or word in ("true", "false", *NON_FINITE)
 
 

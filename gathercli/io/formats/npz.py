@@ -186,7 +186,6 @@ class _MemberTarget(ByteTarget):
         self._stream = stream
 
     def write(self, part: bytes | memoryview) -> None:
-        """Append bytes."""
         self._stream.write(part)
 
 
@@ -197,7 +196,6 @@ class _ZipTarget(RawIOBase):
         self.out: ByteTarget | None = out  # None to drop what is written
 
     def write(self, part: Any, /) -> int:
-        """Append bytes."""
         if self.out is not None:
             self.out.write(part)
         return len(part)

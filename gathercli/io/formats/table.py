@@ -66,7 +66,6 @@ def _is_json(start: bytes) -> bool:
 
 
 def _is_safetensors(start: bytes) -> bool:
-    """Look for the length of a header and a brace; the length may be wrong."""
     headed = start[8:9] == b"{" and b"\0" in start[:8]
     return headed and (int.from_bytes(start[:8], "little") < 1 << 32 or not _is_proto(start))
 

@@ -223,7 +223,6 @@ class _Watch:
         self.counts = file.limit is not None and (most is None or most > file.limit)
 
     def __call__(self, part: bytes) -> None:
-        """Check the next part."""
         if b"\0" in part:
             from gathercli.io.formats.foreign import refuse_binary
 
@@ -252,7 +251,6 @@ class _JsonWatch(_Watch):
         self._probed = file.regular
 
     def __call__(self, part: bytes) -> None:
-        """Check the next part."""
         super().__call__(part)
         if self._probed or self.size < _PROBE_BYTES:
             return
@@ -272,7 +270,6 @@ class _ListWatch(_Watch):
     """A watch that raises at the first invalid character, as a stream may have no end."""
 
     def __call__(self, part: bytes) -> None:
-        """Check the next part."""
         super().__call__(part)
         if part.translate(None, _NUMBER_CHARACTERS):
             _elements(self._file.start(self.size))

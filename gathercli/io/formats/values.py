@@ -126,7 +126,6 @@ def _fold(flat: list[Any], dtype: dtypes.DType, root: str, shape: tuple[int, ...
 
 
 def _check_fit(sizes: tuple[int, ...], shape: tuple[int, ...], root: str, rule: str) -> None:
-    """Raise if nested lists of some sizes cannot have the elements of a shape."""
     is_flat = len(sizes) == 1 and sizes[0] == product(shape)
     is_empty = 0 in sizes and sizes == shape[: len(sizes)]  # [[],[]] for [2,0,3]
     if not is_flat and not is_empty:

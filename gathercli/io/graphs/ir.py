@@ -136,7 +136,6 @@ def ir_files(graph: Graph, opsets: Mapping[str, int], name: str = "gather") -> I
 
 
 def _port(number: int, value: GraphValue, names: str = "") -> str:
-    """Return a port of a layer; a negative size is unknown."""
     dims = "".join(f"<dim>{-1 if size is None else size}</dim>" for size in value.shape)
     kind, names = precision(value.dtype), names and f' names="{names}"'
     return f'        <port id="{number}" precision="{kind}"{names}>{dims}</port>\n'

@@ -95,7 +95,6 @@ def attribute(  # noqa: C901  (a field each)
 
 
 def _float(raw: bytes) -> float:
-    """Decode the number of an attribute."""
     if len(raw) != 4:
         raise malformed(f"a float has {in_bytes(len(raw))}", "4 bytes")
     number: float = struct.unpack("<f", raw)[0]
@@ -114,7 +113,6 @@ def value_info(wire: WireReader, message: Span) -> tuple[str, Value | None]:
 
 
 def _typed(wire: WireReader, name: str, message: Span) -> Value:
-    """Return the value of a TypeProto."""
     dtype, shape = None, Shape.of_unknown_rank()
     for field, value in wire.fields(message):
         if field in _OTHER_TYPES:
@@ -182,7 +180,6 @@ def symbols(port: GraphValue) -> list[int | str]:
 
 
 def _value_info(port: GraphValue) -> bytes:
-    """Return the declaration of a value."""
     kind = encoded(1, ONNX_TYPES.index(port.dtype) if port.dtype in ONNX_TYPES else 0)
     if port.ranked:
         dims = (encoded(2 if isinstance(size, str) else 1, size) for size in symbols(port))

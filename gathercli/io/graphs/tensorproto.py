@@ -256,7 +256,6 @@ def _shape(wire: WireReader, fields: dict[int, list[int | Span]], dtype: DType) 
 
 
 def _count(wire: WireReader, span: Span) -> int:
-    """Return the number of packed varints."""
     import numpy as np
 
     raw = np.frombuffer(wire.buffer, np.uint8, span.size, span.start)

@@ -90,7 +90,6 @@ class WireReader:
             at += size
 
     def _refuse(self, count: int) -> NoReturn:
-        """Raise LimitError for the fields of a message, or of all messages."""
         check_held(count * SPAN_BYTES, self.limit)
         raise LimitError(f"the file has more than {MOST_FIELDS} fields", expected="fewer")
 

@@ -148,7 +148,6 @@ def parse_fill(value: Any, dtype: DType) -> Any:
 
 
 def _number(value: Any) -> Any:
-    """Convert a JSON number, the name of a non-finite one, or the hex digits of its bits."""
     if isinstance(value, str) and value.startswith("0x") and len(value) in (6, 10, 18):
         return np.frombuffer(bytes.fromhex(value[2:]), f">f{len(value) // 2 - 1}")[0]
     if value in ("NaN", "Infinity", "-Infinity") or isinstance(value, bool | int | float):
@@ -374,7 +373,6 @@ class CodecRow(NamedTuple):
 
 
 def _numcodecs(name: str, decode: Callable[[AnyArray, Codec, int], AnyArray]) -> CodecRow:
-    """Return the row of a compressor that a class of `numcodecs` encodes."""
     return CodecRow("numcodecs", decode, lambda raw, codec: _coder(name, codec).encode(raw))
 
 

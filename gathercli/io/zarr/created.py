@@ -116,7 +116,6 @@ class Creation(write.AtomicOutput):
         return target
 
     def _check_target(self, most: int | None = None) -> None:
-        """Raise if the target must not be replaced; check at most `most` of its files."""
         target = self._target
         with self._writable(self._advise):
             if os.path.islink(target):

@@ -107,12 +107,10 @@ class Node:
 
 
 def _quote(value: object) -> str:
-    """Format a value of the metadata for a message."""
     return clean(short(f"`{value}`" if isinstance(value, str) else dumps(value)))
 
 
 def _wrong(member: str, value: object, expected: str, *, rule: str = "format") -> InputError:
-    """Return the error for the value of a member."""
     return malformed(f"the {member} is {_quote(value)}", expected, rule=rule)
 
 
@@ -139,7 +137,6 @@ def _sizes(
 def _one_of(
     members: dict[str, Any], key: str, words: tuple[str, ...], *, default: str | None = None
 ) -> str:
-    """Return the member `key`, one of `words`."""
     value = members.get(key, default)
     if not isinstance(value, str) or value not in words:
         raise _wrong(key, value, _words(words))
@@ -147,7 +144,6 @@ def _one_of(
 
 
 def _unsupported_type(value: object) -> InputError:
-    """Return the error for an element type."""
     return _wrong("type", value, listed([*PLAIN_TYPES, "strings of a fixed width"]), rule="dtype")
 
 
@@ -198,7 +194,6 @@ _KEYS_3: Final = {
 
 
 def _is_array_3(name: str, members: dict[str, Any]) -> bool:
-    """Tell whether a metadata file describes an array."""
     kind = members.get("node_type")
     if kind not in ("array", "group"):
         raise malformed(f"the node_type of `{name}` is {value_text(kind)}", "array or group")
@@ -206,7 +201,6 @@ def _is_array_3(name: str, members: dict[str, Any]) -> bool:
 
 
 def _parse_3(members: dict[str, Any]) -> ArraySpec:
-    """Validate the metadata of an array."""
     for key in members.keys() - _KEYS_3:
         extra = members[key]
         if not isinstance(extra, dict) or extra.get("must_understand") is not False:
@@ -343,7 +337,6 @@ def _ordered(codecs: Sequence[Codec], dtype: np.dtype[Any], rank: int) -> np.dty
 
 
 def _to_json_3(spec: ArraySpec) -> dict[str, Any]:
-    """Return the members of the metadata file of an unsharded array."""
     names = {} if spec.dimension_names is None else {"dimension_names": spec.dimension_names}
     dtype: Any = spec.dtype.name
     if spec.dtype is STRING:
@@ -379,7 +372,6 @@ _TYPE_2: Final = re.compile(r"[<>|](?:b1|[iu][1248]|f[248]|c8|c16|U[1-9]\d{0,8})
 
 
 def _parse_2(members: dict[str, Any]) -> ArraySpec:
-    """Validate the metadata of an array."""
     shape = _sizes(members, "shape", least=0)
     chunks = _sizes(members, "chunks", least=1, rank=len(shape))
     name, dtype = members.get("dtype"), None
@@ -416,7 +408,6 @@ def _codec_2(value: object, known: _OptionTypes) -> Codec:
 
 
 def _filter(value: object, file_dtype: np.dtype[Any]) -> Codec:
-    """Check a filter."""
     codec = _codec_2(value, _FILTERS_2)
     if codec["name"] == "shuffle":
         size = codec.get("elementsize", 4)
@@ -434,7 +425,6 @@ def _filter(value: object, file_dtype: np.dtype[Any]) -> Codec:
 
 
 def _to_json_2(spec: ArraySpec) -> dict[str, Any]:
-    """Return the members of the metadata file of an array."""
     codecs = [{"id": codec["name"], **options_of(codec)} for codec in spec.codecs]
     filters = [codec for codec in codecs if codec["id"] in _FILTERS_2]
     return {
