@@ -9,19 +9,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from gathercli.compute import check
+from gathercli.compute import chunks as chunking
 from gathercli.compute.bound import BoundCall
-from gathercli.compute.chunks import (
-    ALONE_BYTES,
-    CHUNK_COPIES,
-    BlockSource,
-    cells,
-    chunk_bytes,
-    chunk_sizes,
-    count_chunks,
-    cuts,
-    flat_boxes,
-    sizes,
-)
 from gathercli.compute.indices import IndexKind, IndexPolicy, ResolvedIndices
 from gathercli.compute.kernel import Kernel
 from gathercli.compute.native import changed_error
@@ -139,14 +128,14 @@ class IndexedChunks:
         if not self._cut:  # a box is whole along all axes but the first
             return positions - box[0][0] * self._steps[0]
         flat = np.zeros(positions.shape, np.int64)
-        for j, ((start, _), size) in enumerate(zip(box, sizes(box), strict=True)):
+        for j, ((start, _), size) in enumerate(zip(box, chunking.sizes(box), strict=True)):
             flat *= size
             flat += self._coordinates(positions, j)
             flat -= start
         return flat
 
 
-class GatherBlocks(BlockSource):
+class GatherBlocks(chunking.BlockSource):
     """The output of a bound call, computed in boxes from inputs that are read chunk by chunk.
 
     A position replaces `depth` dimensions of `data`, from `axis` on. They are the one dimension
@@ -173,7 +162,7 @@ class GatherBlocks(BlockSource):
         self.indexed = IndexedChunks(self.data.shape[self.axis : end], along)
         self.index_dims = [o for o, (d, _) in enumerate(self.dim_map) if d is None]
         along_rows = self.data.reads_rows and self.axis == 0 and self.depth == 1
-        large = chunk_bytes(self.data) >= ALONE_BYTES * self.chunks[0]
+        large = chunking.chunk_bytes(self.data) >= chunking.ALONE_BYTES * self.chunks[0]
         self.reads_alone = (along_rows and large) or self._is_viewed(self.data)
 
     def _flatten_batch(self) -> tuple[int, ...]:
@@ -197,7 +186,7 @@ class GatherBlocks(BlockSource):
         data, shape = self.data, self.data.shape
         if data.in_memory is None or self._is_viewed(data):
             return data.chunks
-        return chunk_sizes(shape, [None] * len(shape), data.storage.itemsize)
+        return chunking.chunk_sizes(shape, [None] * len(shape), data.storage.itemsize)
 
     def _is_viewed(self, data: ChunkedTensor) -> bool:
         """Return whether the dimensions that a position replaces merge without a copy."""
@@ -211,33 +200,35 @@ class GatherBlocks(BlockSource):
         """Choose chunks of the output with the bytes of those of `data`, and their sizes there."""
         data = self.data
         if data.in_memory is not None:
-            return chunk_sizes(self.shape, [None] * len(self.shape), data.storage.itemsize)
+            return chunking.chunk_sizes(self.shape, [None] * len(self.shape), data.storage.itemsize)
         fixed = [None if d is None else self.chunks[d] for d, _ in self.dim_map]
-        return chunk_sizes(self.shape, fixed, data.storage.itemsize, chunk_bytes(data))
+        return chunking.chunk_sizes(
+            self.shape, fixed, data.storage.itemsize, chunking.chunk_bytes(data)
+        )
 
     def cost(self, box: Box, threads: int) -> int:
         """Add up the box, its indices, and what each thread reads and copies."""
         itemsize = self.data.storage.itemsize
-        output = cells(box) * itemsize
+        output = chunking.cells(box) * itemsize
         piece = min(output, SCATTERED_CELLS * (itemsize + 8 * len(self.shape)))
-        copies = ROW_COPIES if self.data.reads_rows else CHUNK_COPIES
-        thread = copies * chunk_bytes(self.data) + piece
+        copies = ROW_COPIES if self.data.reads_rows else chunking.CHUNK_COPIES
+        thread = copies * chunking.chunk_bytes(self.data) + piece
         if self.depth > 1 and not self._is_viewed(self.data):
             thread += product(self.chunks) * itemsize  # the copy that merges dimensions
         index = FLAT_INDEX_BYTES if self._is_flat(box) else INDEX_BYTES
         if are_tuples(self.axes):
             index += TUPLE_BYTES + len(self.axes) * self.indices.storage.itemsize
-        indices = cells(self._points_box(box)) * index
+        indices = chunking.cells(self._points_box(box)) * index
         parts = self._max_parts(box) * PART_BYTES
         # The chunks of `indices` are released before those of `data` are read.
-        read = CHUNK_COPIES * chunk_bytes(self.indices)
+        read = chunking.CHUNK_COPIES * chunking.chunk_bytes(self.indices)
         return output + max(indices + parts + threads * thread, read)
 
     def block(self, box: Box, threads: int = 1, room: Room | None = None) -> AnyArray:
         """Gather a box by checked indices; raise `TransferError` if they changed since."""
         positions = self._positions(self._points_box(box))
         zeros = bool(positions.size and positions.min() < 0)
-        out = (room or Room()).array(sizes(box), self.data.storage, zeros=zeros)
+        out = (room or Room()).array(chunking.sizes(box), self.data.storage, zeros=zeros)
         parts = list(self._parts(box, positions, out)) if out.size else []
         # Parts share no element of `out`, so threads need no lock.
         share(len(parts), lambda: lambda number: parts[number].fill(), threads)
@@ -250,8 +241,8 @@ class GatherBlocks(BlockSource):
             for span, (d, _) in zip(box, self.dim_map, strict=True)
             if d is not None
         ]
-        around = count_chunks([span for span, _ in dims], [size for _, size in dims])
-        return around * min(self.indexed.number, cells(self._points_box(box)))
+        around = chunking.count_chunks([span for span, _ in dims], [size for _, size in dims])
+        return around * min(self.indexed.number, chunking.cells(self._points_box(box)))
 
     def _is_flat(self, box: Box) -> bool:
         """Return whether each element of a box has its own index, and one chunk surrounds it."""
@@ -269,10 +260,10 @@ class GatherBlocks(BlockSource):
         """Read the indices of a box, and return their positions: int64, -1 for none."""
         if not self._batch:
             return self._resolved(box)
-        out = np.empty(sizes(box), np.int64)
+        out = np.empty(chunking.sizes(box), np.int64)
         (first, stop), *rest = box
         size, start = product([along.size for along in self.axes]), 0
-        for batch in flat_boxes(first, stop, self._batch):
+        for batch in chunking.flat_boxes(first, stop, self._batch):
             part = self._resolved((*batch, *rest)).reshape(-1, *out.shape[1:])
             numbers = np.arange(first + start, first + start + len(part))
             part += size * numbers.reshape(-1, *[1] * len(rest)) * (part >= 0)
@@ -287,8 +278,8 @@ class GatherBlocks(BlockSource):
             positions = check.positions(self.call, self.axes[0], indices)
         else:
             indices = self.indices.read((*box, (0, len(self.axes))))
-            positions = np.zeros(sizes(box), np.int64)
-            none = np.zeros(sizes(box), bool)
+            positions = np.zeros(chunking.sizes(box), np.int64)
+            none = np.zeros(chunking.sizes(box), bool)
             for j, along in enumerate(self.axes):
                 component = check.positions(self.call, along, indices[..., j])
                 none |= component < 0
@@ -333,7 +324,7 @@ def _cut_dims(box: Box, dims: dict[int, int], chunks: Sequence[int]) -> Iterator
 
     `dims` has the output dimension of each dimension of `data` to cut.
     """
-    spans = [list(cuts(box[o], chunks[d])) for d, o in dims.items()]
+    spans = [list(chunking.cuts(box[o], chunks[d])) for d, o in dims.items()]
     for combination in combinations(*spans):
         yield dict(zip(dims, combination, strict=True))
 
@@ -366,7 +357,7 @@ class ChunkPart(NamedTuple):
         chunk = self.blocks.data.read((*before, *along[:depth], *after))
         if depth == 1:
             return chunk
-        return chunk.reshape(*sizes(before), cells(along), *sizes(after))
+        return chunk.reshape(*chunking.sizes(before), chunking.cells(along), *chunking.sizes(after))
 
     def _fill_all(self, box: Box) -> None:
         """Write all of `out` with the kernel; the chunk has every position."""
@@ -375,7 +366,7 @@ class ChunkPart(NamedTuple):
         fills = int(self.positions.min()) < 0
         if fills:
             positions[self.positions < 0] = -1
-        policy = IndexPolicy(cells(box), wraps=False, outside=OutOfRange.ZERO)
+        policy = IndexPolicy(chunking.cells(box), wraps=False, outside=OutOfRange.ZERO)
         points = ResolvedIndices(positions, [policy], IndexKind.PLAIN, fills=fills)
         kernel = Kernel(self.blocks.dim_map, chunk, self.blocks.axis, points)
         # The kernel writes contiguous bytes: a view with gaps is copied from a buffer.

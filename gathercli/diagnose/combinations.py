@@ -12,36 +12,9 @@ import numpy as np
 
 from gathercli.compute.storage import AnyArray
 from gathercli.compute.tensor import Tensor
-from gathercli.diagnose.call_hypotheses import (
-    AS_STORED,
-    FILLS,
-    IN_PLACE,
-    Frame,
-    Reading,
-    fitted_readings,
-    frames,
-    layouts,
-    other_frames,
-    readings,
-)
-from gathercli.diagnose.call_hypotheses import then as read_again
-from gathercli.diagnose.index_hypotheses import (
-    AS_THEY_ARE,
-    CONVERSIONS,
-    FILLED,
-    IN_THEIR_PLACES,
-    READ,
-    REFUSED,
-    TREATMENTS,
-    IndexConversion,
-    IndexOrder,
-    Treatment,
-    exact,
-    orders,
-)
-from gathercli.diagnose.index_hypotheses import then as converted_again
-from gathercli.diagnose.output_hypotheses import IN_ORDER, OutputPlacement, placements, unwritten
-from gathercli.diagnose.output_hypotheses import then as placed_again
+from gathercli.diagnose import call_hypotheses as calls
+from gathercli.diagnose import index_hypotheses as indexing
+from gathercli.diagnose import output_hypotheses as outputs
 from gathercli.diagnose.prediction import (
     CellSource,
     ElementPool,
@@ -77,7 +50,7 @@ class Candidates:
         tensors: Mapping[str, Tensor],
         *,
         output: ObservedOutput,
-        policy: Treatment,
+        policy: indexing.Treatment,
     ) -> None:
         self.row, self.attrs, self.call, self.tensors = row, attrs, call, dict(tensors)
         self.output, self._policy = output, policy
@@ -89,15 +62,15 @@ class Candidates:
         self._shapes = {name: each.shape for name, each in tensors.items()}
         self._indices = next(tensors[each.name] for each in row.inputs if each.values).array
         self._frames = [
-            *frames(call, row, attrs),
-            *other_frames(call, row, data.shape, self._indices.ndim),
+            *calls.frames(call, row, attrs),
+            *calls.other_frames(call, row, data.shape, self._indices.ndim),
         ]
-        self._layouts = [] if row.followed is not None else list(layouts(data.shape))
-        self._readings = list(readings(data.dtype))
+        self._layouts = [] if row.followed is not None else list(calls.layouts(data.shape))
+        self._readings = list(calls.readings(data.dtype))
         self._sources: dict[Any, CellSource | None] = {}
         self._ordered: dict[str, dict[str, Tensor]] = {}  # the inputs by the order of indices
         self._calls: dict[str, Call | None] = {}
-        self._unfitted: dict[tuple[int, ...], list[OutputPlacement]] = {}
+        self._unfitted: dict[tuple[int, ...], list[outputs.OutputPlacement]] = {}
         self._plain: dict[Any, bool] = {}
         self._rows = 0
         self.tail: int | None = None  # the first wrong cell of a large output
@@ -113,9 +86,15 @@ class Candidates:
             return None
         return next(self._unplaced(self._hypothesis(self._frames[0])), None)
 
-    def _hypothesis(self, frame: Frame) -> Hypothesis:
+    def _hypothesis(self, frame: calls.Frame) -> Hypothesis:
         return Hypothesis(
-            frame, IN_PLACE, IN_THEIR_PLACES, AS_THEY_ARE, self._policy, AS_STORED, IN_ORDER
+            frame,
+            calls.IN_PLACE,
+            indexing.IN_THEIR_PLACES,
+            indexing.AS_THEY_ARE,
+            self._policy,
+            calls.AS_STORED,
+            outputs.IN_ORDER,
         )
 
     @property
@@ -177,24 +156,26 @@ class Candidates:
                 yield from self._unplaced(self._hypothesis(frame))
         if self.call is None:
             return
-        for name, again in (("conversion", converted_again), ("reading", read_again)):
+        for name, again in (("conversion", indexing.then), ("reading", calls.then)):
             rows = (each for each in tables[name] if not getattr(each, "near", 0.0))
             free = [each for each in rows if getattr(each, "other", None) is None]
             twice = {name: [again(*each) for each in permutations(free, 2)]}
             for each in self._changed(twice):
                 yield from self._unplaced(each)
         asked = self._hypothesis(self._frames[0])
-        for first in placements(known(self.call.shape), self.output.shape):
+        for first in outputs.placements(known(self.call.shape), self.output.shape):
             fitted = self._fit(asked._replace(placement=first))
             for fit in (None, fitted):
-                for second in placements(self.output.shape, self.output.shape, fit):
-                    yield asked._replace(placement=placed_again(first, second))
+                for second in outputs.placements(self.output.shape, self.output.shape, fit):
+                    yield asked._replace(placement=outputs.then(first, second))
 
     @cached_property
-    def _treatments(self) -> list[Treatment]:
+    def _treatments(self) -> list[indexing.Treatment]:
         """The treatments that the operator and the type of the output have."""
         storage, tuples = self.output.storage, self.row.tuples
-        fills = [each for each in TREATMENTS if FILLS[each.fill](storage) is not None]
+        fills = [
+            each for each in indexing.TREATMENTS if calls.FILLS[each.fill](storage) is not None
+        ]
         return [each for each in fills if tuples or each.rest is None]
 
     @cached_property
@@ -204,18 +185,21 @@ class Candidates:
         floats = [each for each in data.blocks() if each.dtype.kind == "f" and each.size]
         return max((float(max(each.max(), -each.min())) for each in floats), default=0.0)
 
-    def _fitted_readings(self, hypothesis: Hypothesis) -> Iterator[Reading]:
+    def _fitted_readings(self, hypothesis: Hypothesis) -> Iterator[calls.Reading]:
         """Yield the readings whose numbers follow from what a hypothesis leaves."""
         size = self.output.cells
         if not size or self.storage.kind not in "iuf" or self._shape(hypothesis) is None:
             return
-        if hypothesis.placement is IN_ORDER and self._shape(hypothesis) != self.output.shape:
+        if (
+            hypothesis.placement is outputs.IN_ORDER
+            and self._shape(hypothesis) != self.output.shape
+        ):
             return
         cells = np.linspace(0, size - 1, min(size, MAX_FITTED)).astype(np.int64)
         values, fates = self.prediction(hypothesis).values(cells)
         held = self.output.held(cells)
-        read = fates == READ
-        for each in fitted_readings(values[read], held[read], self._most):
+        read = fates == indexing.READ
+        for each in calls.fitted_readings(values[read], held[read], self._most):
             with np.errstate(all="ignore"):
                 agrees = self.output.agrees(each.function(values[read]), held[read], each.near)
             if int(agrees.sum()) >= max(LEAST_FITTED, int(read.sum()) / 2):
@@ -230,7 +214,7 @@ class Candidates:
                 yield from self.with_others(hypothesis)
 
     @cached_property
-    def _conversions(self) -> list[IndexConversion]:
+    def _conversions(self) -> list[indexing.IndexConversion]:
         """The conversions that change an index."""
         sample = self._indices
         if sample.size > MAX_PROBED:
@@ -241,20 +225,20 @@ class Candidates:
         sizes = {1, *next(iter(self._shapes.values()))}
         return [
             each
-            for each in CONVERSIONS
+            for each in indexing.CONVERSIONS
             if any(not np.array_equal(each.function(sample, s, 1), sample) for s in sizes)
         ]
 
     @cached_property
-    def _orders(self) -> list[IndexOrder]:
+    def _orders(self) -> list[indexing.IndexOrder]:
         """The orders of indices that are not their own."""
         rows = self._indices if self.row.tuples else self._indices[..., None]
         if rows.ndim < 2 or not 0 < rows.size <= MAX_MOVED:
             return []
-        every = orders(rows.shape, tuples=self.row.tuples)
+        every = indexing.orders(rows.shape, tuples=self.row.tuples)
         return [each for each in every if not np.array_equal(each.places(rows), rows)]
 
-    def _in_order(self, order: IndexOrder) -> dict[str, Tensor]:
+    def _in_order(self, order: indexing.IndexOrder) -> dict[str, Tensor]:
         if not order.name:
             return self.tensors
         if order.name not in self._ordered:
@@ -311,14 +295,14 @@ class Candidates:
 
     def _placements(
         self, hypothesis: Hypothesis, shape: tuple[int, ...]
-    ) -> Iterator[OutputPlacement]:
+    ) -> Iterator[outputs.OutputPlacement]:
         if shape not in self._unfitted:
-            self._unfitted[shape] = list(placements(shape, self.output.shape))
+            self._unfitted[shape] = list(outputs.placements(shape, self.output.shape))
         yield from self._unfitted[shape]
         if self.tail is not None and shape == self.output.shape:
-            yield unwritten(self.tail)
+            yield outputs.unwritten(self.tail)
         if len(shape) == len(self.output.shape):
-            yield from placements(shape, self.output.shape, self._fit(hypothesis))
+            yield from outputs.placements(shape, self.output.shape, self._fit(hypothesis))
 
     def _fit(self, hypothesis: Hypothesis) -> Callable[[int], AnyArray]:
         """Return a function of an axis to a mask of its rows that differ."""
@@ -341,8 +325,10 @@ class Candidates:
             at = ((first * shape[axis] + row) * inner + s).reshape(-1)
             to = ((first * right[axis] + row) * inner + s).reshape(-1)
             values, fates = prediction.values(to)
-            refused = fates == REFUSED  # whatever such a cell holds, it is no other row
-            agrees = refused | (fates <= FILLED) & self.output.agrees(values, self.output.held(at))
+            refused = fates == indexing.REFUSED  # whatever such a cell holds, it is no other row
+            agrees = refused | (fates <= indexing.FILLED) & self.output.agrees(
+                values, self.output.held(at)
+            )
             differs: AnyArray = ~agrees.reshape(rows, -1).all(axis=1)
             return differs
 
@@ -391,5 +377,5 @@ def _all_plain(indices: AnyArray, size: int) -> bool:
     """Return whether all indices are in [0, size), block by block."""
     flat = indices.reshape(-1) if indices.flags.c_contiguous else indices.ravel()
     starts = range(0, flat.size, MAX_PROBED)
-    blocks = (exact(flat[start : start + MAX_PROBED], size) for start in starts)
+    blocks = (indexing.exact(flat[start : start + MAX_PROBED], size) for start in starts)
     return all(bool(((k >= 0) & (k < size)).all()) for k in blocks)

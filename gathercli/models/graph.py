@@ -15,6 +15,7 @@ from functools import lru_cache
 from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from gathercli import text
 from gathercli.errors import GatherError, Hint, InputError, LimitError, OperatorError, VersionError
 from gathercli.frameworks.versions import find
 from gathercli.io.files import File
@@ -26,16 +27,6 @@ from gathercli.spec.call import Call, Operand
 from gathercli.spec.dtypes import DType
 from gathercli.spec.op import Op
 from gathercli.spec.shapes import UNKNOWN, Shape, meet, product
-from gathercli.text import (
-    can_be_argument,
-    clean,
-    closest_member,
-    counted,
-    json_string,
-    listed,
-    short,
-    some,
-)
 
 if TYPE_CHECKING:
     from gathercli.compute.tensor import Tensor
@@ -161,12 +152,12 @@ def _wrong_ports(node: ModelNode, op: Op) -> Iterator[OperatorError]:
     """Yield a number of inputs or outputs of a node that is not that of its row."""
     names = input_names(op)
     if len(node.inputs) != len(names):
-        problem = f"it has {counted(len(node.inputs), 'input')}"
-        expected = listed((f"`{name}`" for name in names), "and")
+        problem = f"it has {text.counted(len(node.inputs), 'input')}"
+        expected = text.listed((f"`{name}`" for name in names), "and")
         yield OperatorError(problem, rule="inputs", value=len(node.inputs), expected=expected)
     number = sum(bool(each.name) for each in node.outputs)
     if number != 1 or len(node.outputs) > 1:
-        problem = f"it has {counted(len(node.outputs), 'output') if number else 'no output'}"
+        problem = f"it has {text.counted(len(node.outputs), 'output') if number else 'no output'}"
         yield OperatorError(problem, rule="outputs", value=number, expected="one")
 
 
@@ -175,7 +166,7 @@ def unread_text(node: ModelNode) -> str:
     unread = node.unread
     if not unread:
         return ""
-    names = listed((f"`{name}`" for name in unread), "and")
+    names = text.listed((f"`{name}`" for name in unread), "and")
     verb = "are" if len(unread) > 1 else "is"
     return f"{names} {verb} not checked: {'; '.join(dict.fromkeys(unread.values()))}"
 
@@ -292,20 +283,20 @@ class Model:
     def _no_single_node(self, name: str | None, names: list[str]) -> InputError:
         """Return the error for the `names` of several nodes, or none, in place of one."""
         known = names or [each.name for each in self.nodes]
-        listing = some(f"`{clean(each)}`" for each in known)
+        listing = text.some(f"`{text.clean(each)}`" for each in known)
         if name is None:
-            what, expected = counted(len(known), "node"), f"the name of one, {listing}"
-            near, hint = next(filter(can_be_argument, known), None), "{source} is the first"
+            what, expected = text.counted(len(known), "node"), f"the name of one, {listing}"
+            near, hint = next(filter(text.can_be_argument, known), None), "{source} is the first"
         else:
-            number = counted(len(names), "node", exact=True) if names else "no node"
-            what, expected = f"{number} `{clean(short(name))}`", listing
-            near = closest_member(name, filter(can_be_argument, known))
+            number = text.counted(len(names), "node", exact=True) if names else "no node"
+            what, expected = f"{number} `{text.clean(text.short(name))}`", listing
+            near = text.closest_member(name, filter(text.can_be_argument, known))
             hint = "did you mean {source}?"
-        alone = hint.replace("{source}", f"`{json_string(near or '')}`")  # as Python takes it
+        alone = hint.replace("{source}", f"`{text.json_string(near or '')}`")  # as Python takes it
         if not known:
             expected = "one" if name is None else "a model that has one"
         value = self.path if name is None else name
-        what = f"`{clean(self.path)}` has {what} of the Gather family"
+        what = f"`{text.clean(self.path)}` has {what} of the Gather family"
         advice = Hint(hint, source=f"{self.path}#{near}", python=alone) if near else None
         return InputError(what, value=value, expected=expected, hint=advice)
 

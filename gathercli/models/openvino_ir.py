@@ -21,20 +21,8 @@ from gathercli.io.graphs.graph import Graph, GraphNode, GraphValue, Value
 from gathercli.io.graphs.onnx import onnx_bytes
 from gathercli.io.graphs.tensorproto import ONNX_TYPES
 from gathercli.io.graphs.wire import WireReader, span_of
-from gathercli.models.facts import (
-    MALFORMED,
-    MOST_INTEGERS,
-    Facts,
-    Possible,
-    Scope,
-    converted,
-    infer_facts,
-    integers,
-    reshaped,
-    squeezed,
-    unread_from,
-    unsqueezed,
-)
+from gathercli.models import facts as inference
+from gathercli.models import layers
 from gathercli.models.graph import (
     NODE_BYTES,
     OPERATOR_FAMILIES,
@@ -46,18 +34,6 @@ from gathercli.models.graph import (
     unique_names,
     watched,
     with_call,
-)
-from gathercli.models.layers import (
-    Body,
-    IrReader,
-    Layer,
-    Port,
-    Weights,
-    attribute,
-    parameter,
-    type_of,
-    wrong_axis,
-    wrong_edges,
 )
 from gathercli.models.targets import LAYER_STEPS, IrStep, steps_of
 from gathercli.spec.dtypes import BOOL, INT64, foreign
@@ -74,10 +50,10 @@ def read_ir(file: File, *, infer: bool = False) -> Model:
     Raise InputError or LimitError if the file is no sound one.
     """
     model = Model(file.name, "openvino", 0, file=file)
-    reader = IrReader(file, model)
+    reader = layers.IrReader(file, model)
     reader.read()
     model.version = reader.version
-    nodes = _NodeReader(model, Weights(model.notes, file))
+    nodes = _NodeReader(model, layers.Weights(model.notes, file))
     for body in reader.bodies:
         nodes.read_body(body)
     if infer:
@@ -89,10 +65,10 @@ def read_ir(file: File, *, infer: bool = False) -> Model:
 class _NodeReader:
     """A reader of the nodes in bodies, outer ones first."""
 
-    def __init__(self, model: Model, weights: Weights) -> None:
+    def __init__(self, model: Model, weights: layers.Weights) -> None:
         self.model, self._weights = model, weights
         self.nodes: list[ModelNode] = []
-        self._places: list[tuple[Body, str]] = []  # the body and the layer of each node
+        self._places: list[tuple[layers.Body, str]] = []  # the body and the layer of each node
 
     def infer(self) -> None:
         """Add to the nodes what follows of their indices from constants and bounds."""
@@ -115,14 +91,14 @@ class _NodeReader:
             inputs = list(node.inputs)
             if known is not None and known.constant is not None:
                 dtype = inputs[number].dtype or INT64
-                constant = converted(known, name, dtype).constant
+                constant = inference.converted(known, name, dtype).constant
                 inputs[number] = inputs[number]._replace(constant=constant)
-            possible = {number: facts.possible.get(name, Possible())}
+            possible = {number: facts.possible.get(name, inference.Possible())}
             node = node._replace(inputs=tuple(inputs), possible=possible)
             added = writer.merged_indices(node, *self._places[at], facts)
             self.nodes[at] = node._replace(merged_indices=added)
 
-    def read_body(self, body: Body) -> None:
+    def read_body(self, body: layers.Body) -> None:
         """Read the layers of the family, in order, with what leads to them."""
         wanted = [each for each in body.layers.values() if _is_family(each)]
         order = self._before(body, [each for each in body.layers.values() if _is_wanted(each)])
@@ -142,7 +118,7 @@ class _NodeReader:
         self._places += ((body, each.id) for each in wanted)
         self._add_tensors(body)
 
-    def _before(self, body: Body, wanted: list[Layer]) -> list[str]:
+    def _before(self, body: layers.Body, wanted: list[layers.Layer]) -> list[str]:
         """Return the ids of layers and of what they need through constants, dependencies first."""
         graph: dict[str, list[str]] = {}
         stack = [each.id for each in wanted]
@@ -162,7 +138,7 @@ class _NodeReader:
         except CycleError:
             raise malformed("the layers of a body form a cycle", "edges without one") from None
 
-    def _input(self, layer: Layer, port: Port, body: Body) -> Value:
+    def _input(self, layer: layers.Layer, port: layers.Port, body: layers.Body) -> Value:
         """Return what is known of an input: from the layer behind it, and as the port declares."""
         declared = port.value("")
         source = layer.sources.get(port.id)
@@ -173,7 +149,7 @@ class _NodeReader:
         name = behind.name
         known = body.values.get(source)
         if known is None and behind.type == "Parameter":
-            known = body.captured(behind.id) or parameter(behind, name)
+            known = body.captured(behind.id) or layers.parameter(behind, name)
         if known is None:
             known = output.value(name) if output else Value(name)
         if behind.type == "Parameter" and not body.path:
@@ -185,10 +161,10 @@ class _NodeReader:
             return known
         return known._replace(name=name, dtype=known.dtype or declared.dtype)
 
-    def _node(self, layer: Layer, body: Body, inputs: list[Value]) -> ModelNode:
+    def _node(self, layer: layers.Layer, body: layers.Body, inputs: list[Value]) -> ModelNode:
         """Return the node of a layer; its axis may be an input."""
         attributes: dict[str, Any] = {
-            name: attribute(layer.data[name])
+            name: layers.attribute(layer.data[name])
             for name in ("axis", "batch_dims")
             if name in layer.data
         }
@@ -202,20 +178,20 @@ class _NodeReader:
         ).resolved()
         faults = [
             *node.faults,
-            *wrong_edges(layer, input_names(node.op or node.family.ROWS[0]), body),
+            *layers.wrong_edges(layer, input_names(node.op or node.family.ROWS[0]), body),
         ]
         axis = node.op.attr("axis") if node.op else None
         if axis and axis.is_input:
             value = inputs[2] if len(inputs) > 2 else Value("")
             attributes["axis"] = self._axis_of(value)
-            faults += wrong_axis(value)
+            faults += layers.wrong_axis(value)
         data = _unconverted(body, layer.sources.get(layer.inputs[0].id)) if inputs else None
         behind = body.layers[data[0]] if data else layer
         sources = [data, *(behind.sources.values() if behind.type == "Concat" else ())]
         takes_sizes = "ShapeOf" in {body.layers[each[0]].type for each in sources if each}
         return node._replace(faults=tuple(faults), takes_sizes=takes_sizes)
 
-    def _folded(self, layer: Layer, inputs: list[Value]) -> Value | None:
+    def _folded(self, layer: layers.Layer, inputs: list[Value]) -> Value | None:
         """Return the output of a layer that constants come from or pass through."""
         name = layer.name
         if layer.type == "Const":
@@ -226,25 +202,27 @@ class _NodeReader:
             value = self._passed(layer, inputs)
         except (InputError, LimitError) as error:  # of a shape or of axes
             self.model.add_malformed(error)
-            return Value(name, unread=MALFORMED)
-        marked = unread_from(value or Value(name), inputs)
+            return Value(name, unread=inference.MALFORMED)
+        marked = inference.unread_from(value or Value(name), inputs)
         return marked if marked.unread else value
 
-    def _passed(self, layer: Layer, inputs: list[Value]) -> Value | None:
+    def _passed(self, layer: layers.Layer, inputs: list[Value]) -> Value | None:
         """Return the output of a layer that its first input passes through."""
         name = layer.name
         if layer.type == "Convert":
-            return converted(inputs[0], name, type_of(layer.data.get("destination_type", "")))
-        second = integers(inputs[1]) if len(inputs) > 1 else None
+            return inference.converted(
+                inputs[0], name, layers.type_of(layer.data.get("destination_type", ""))
+            )
+        second = inference.integers(inputs[1]) if len(inputs) > 1 else None
         if second is None and len(inputs) > 1:
             return None
         if layer.type == "Reshape":
             copies = layer.data.get("special_zero", "true").lower() == "true"
-            return reshaped(inputs[0], name, second, zero_copies=copies)
-        change = unsqueezed if layer.type == "Unsqueeze" else squeezed
+            return inference.reshaped(inputs[0], name, second, zero_copies=copies)
+        change = inference.unsqueezed if layer.type == "Unsqueeze" else inference.squeezed
         return change(inputs[0], name, second)
 
-    def _add_tensors(self, body: Body) -> None:
+    def _add_tensors(self, body: layers.Body) -> None:
         """Add the constants of a body, each checked against the .bin."""
         tensors = self.model.tensors
         for layer in body.layers.values():
@@ -254,7 +232,7 @@ class _NodeReader:
                 if constant is not None:
                     tensors.setdefault(layer.name, constant)
 
-    def _stored(self, layer: Layer) -> Value:
+    def _stored(self, layer: layers.Layer) -> Value:
         """Return the value of a Const layer, without a constant if it is malformed."""
         try:
             constant = self._weights.of_layer(layer)
@@ -263,7 +241,7 @@ class _NodeReader:
                 raise
             error.where = layer.name
             self.model.add_malformed(error)
-            return Value(layer.name, unread=MALFORMED)
+            return Value(layer.name, unread=inference.MALFORMED)
         place = f"the constant `{clean(short(layer.name))}`"
         return Value.of(layer.name, watched(constant, place, layer.name))
 
@@ -276,16 +254,16 @@ class _NodeReader:
         except (InputError, LimitError) as error:
             self.model.add_malformed(error)
             return "unknown"
-        if axis.size > MOST_INTEGERS:
-            axis = axis.reshape(-1)[:MOST_INTEGERS]
+        if axis.size > inference.MOST_INTEGERS:
+            axis = axis.reshape(-1)[: inference.MOST_INTEGERS]
         return axis.tolist()[0] if axis.shape == (1,) else axis.tolist()
 
 
-def _is_family(layer: Layer) -> bool:
+def _is_family(layer: layers.Layer) -> bool:
     return layer.type in OPERATOR_FAMILIES and layer.opset is not None
 
 
-def _is_wanted(layer: Layer) -> bool:
+def _is_wanted(layer: layers.Layer) -> bool:
     """Tell whether its inputs are read: it is of the family, or has a body that gets them."""
     return _is_family(layer) or layer.maps is not None
 
@@ -305,7 +283,7 @@ _TRACED_LAYERS: Final = {each: each for each in ("Reshape", "Transpose", "Gather
 _MOST_CONVERTS: Final = 4  # in a row
 
 
-def _unconverted(body: Body, source: _Source | None) -> _Source | None:
+def _unconverted(body: layers.Body, source: _Source | None) -> _Source | None:
     """Return the value that is converted to another, if it is."""
     for _ in range(_MOST_CONVERTS):
         layer = body.layers[source[0]] if source else None
@@ -323,7 +301,7 @@ class _IntegerGraph:
         self._nodes: list[GraphNode] = []
         self._constants: dict[str, Tensor] = {}
 
-    def facts(self, names: Iterable[str], limit: int | None) -> tuple[Facts, str | None]:
+    def facts(self, names: Iterable[str], limit: int | None) -> tuple[inference.Facts, str | None]:
         """Return what is known of values, and a note if that is not all."""
         data = self.constant(np.zeros(1, np.int64))
         for name in dict.fromkeys(names):  # so that a node of the family reads it
@@ -333,8 +311,8 @@ class _IntegerGraph:
         )
         wire = WireReader(onnx_bytes(graph, _OPSET), limit)
         spans = [part for field, part in wire.fields(wire.whole) if field == 7]
-        bodies, note = infer_facts(wire, span_of(spans[0], "the graph"))
-        return bodies.get(0, Facts()), note
+        bodies, note = inference.infer_facts(wire, span_of(spans[0], "the graph"))
+        return bodies.get(0, inference.Facts()), note
 
     def given(self, known: Value) -> str:
         """Write a constant, or what comes at run time; return its name."""
@@ -378,13 +356,13 @@ class _IntegerGraph:
 
 
 class _OnnxWriter(_IntegerGraph):
-    def __init__(self, stored: Callable[[Layer], Value]) -> None:
+    def __init__(self, stored: Callable[[layers.Layer], Value]) -> None:
         super().__init__()
         self._stored = stored
-        self._names: dict[tuple[Body, _Source], str] = {}
-        self._scopes: dict[Body, Scope] = {}
+        self._names: dict[tuple[layers.Body, _Source], str] = {}
+        self._scopes: dict[layers.Body, inference.Scope] = {}
 
-    def add(self, body: Body, source: _Source) -> str:
+    def add(self, body: layers.Body, source: _Source) -> str:
         """Add a value with all that leads to it; return its name."""
         stack, begun = [source], set[_Source]()
         while stack:
@@ -402,7 +380,7 @@ class _OnnxWriter(_IntegerGraph):
             self._write(body, each, [] if missing else steps, sources)
         return self._names[body, source]
 
-    def _steps(self, body: Body, source: _Source) -> tuple[list[IrStep], dict[int, _Source]]:
+    def _steps(self, body: layers.Body, source: _Source) -> tuple[list[IrStep], dict[int, _Source]]:
         """Return the operators of the layer of a value with its inputs; none if there are none."""
         layer, known = body.layers[source[0]], self._value(body, source)
         sources = [layer.sources.get(port.id) for port in layer.inputs]
@@ -411,12 +389,16 @@ class _OnnxWriter(_IntegerGraph):
         inputs = [each for each in sources if each is not None]
         if len(inputs) < len(sources):
             return [], {}
-        steps = steps_of(layer, [integers(self._value(body, each)) for each in inputs])
+        steps = steps_of(layer, [inference.integers(self._value(body, each)) for each in inputs])
         read = {number for step in steps for number in step.inputs if number is not None}
         return steps, {number: inputs[number] for number in sorted(read) if number >= 0}
 
     def _write(
-        self, body: Body, source: _Source, steps: Sequence[IrStep], sources: Mapping[int, _Source]
+        self,
+        body: layers.Body,
+        source: _Source,
+        steps: Sequence[IrStep],
+        sources: Mapping[int, _Source],
     ) -> None:
         """Write a value: a constant, the output of nodes, or what comes at run time."""
         layer = body.layers[source[0]]
@@ -437,7 +419,7 @@ class _OnnxWriter(_IntegerGraph):
             self._names[body, (layer.id, port.id)] = name
 
     def merged_indices(
-        self, node: ModelNode, body: Body, key: str, facts: Facts
+        self, node: ModelNode, body: layers.Body, key: str, facts: inference.Facts
     ) -> tuple[str, ...]:
         """Return what is added in an index on merged axes, as the function of the name does."""
         layer = body.layers[key]
@@ -450,9 +432,9 @@ class _OnnxWriter(_IntegerGraph):
         found = merged_indices(node._replace(inputs=values), self._scopes[body])
         return tuple(filter(None, (self._scopes[body].value(each).source for each in found)))
 
-    def _scope(self, body: Body, facts: Facts) -> Scope:
+    def _scope(self, body: layers.Body, facts: inference.Facts) -> inference.Scope:
         """Return what `merged_indices` asks for; the `source` of a value is the name of a layer."""
-        scope = Scope()
+        scope = inference.Scope()
         for each in body.layers.values():
             if each.type in _TRACED_LAYERS and each.outputs:
                 inputs = [_unconverted(body, each.sources.get(port.id)) for port in each.inputs]
@@ -466,15 +448,15 @@ class _OnnxWriter(_IntegerGraph):
             for (inner, one), name in self._names.items()
             if inner is body and name in facts.possible
         }
-        scope.facts = Facts(possible=possible)
+        scope.facts = inference.Facts(possible=possible)
         return scope
 
-    def _value(self, body: Body, source: _Source) -> Value:
+    def _value(self, body: layers.Body, source: _Source) -> Value:
         layer = body.layers[source[0]]
         known = body.values.get(source)
         if layer.type == "Const" and not (known and (known.constant or known.unread)):
             known = body.values[source] = self._stored(layer)
         if known is None and layer.type == "Parameter":
-            known = body.captured(layer.id) or parameter(layer, layer.name)
+            known = body.captured(layer.id) or layers.parameter(layer, layer.name)
         port = layer.outputs.get(source[1])
         return known or (port.value("") if port else Value(""))
