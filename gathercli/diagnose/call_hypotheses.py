@@ -22,30 +22,15 @@ from gathercli.spec.call import Call, Operand
 from gathercli.spec.dtypes import BFLOAT16, DType, Kind
 from gathercli.spec.op import Op
 from gathercli.spec.shapes import Shape, cell, product
-from gathercli.text import counted
+from gathercli.text import counted, table_beside
 
 # The row of each operator that refuses the fewest shapes.
 _ROWS: Final = {
     row.family: row for row in (gather.OPENVINO_8, gather_elements.ONNX_13, gather_nd.OPENVINO_8)
 }
 
-# What may be left out of a search of beams.
-_TREE_SENTENCES: Final = {
-    "lengths": "max_seq_len is ignored",
-    "end": "tokens after the first end token are kept",
-    "parents": "parents are ignored",
-    "step before": "parents are those of the step before",
-    "step after": "parents are those of the step after",
-    "own column": "each beam takes the parent at its own place, not at that of its parent",
-    "first beam": "every beam has the parents of the first",
-    "first batch": "every batch has the parents of the first",
-    "length short": "max_seq_len is one too short",
-    "length long": "max_seq_len is one too long",
-    "first length": "every batch has the max_seq_len of the first",
-    "forward": "parents are followed from the first step on, not back from the last",
-    "padding": "what follows max_seq_len is 0 in place of the end token",
-    "all": "step_ids are copied as they are",
-}
+_TABLE: Final = table_beside(__name__)
+_TREE_SENTENCES: Final[dict[str, str]] = _TABLE["trees"]
 
 
 class Frame(NamedTuple):
@@ -99,14 +84,8 @@ def other_frames(call: Call | None, row: Op, data: tuple[int, ...], rank: int) -
                 text = "  ".join(f"{name} {value}" for name, value in settings.items())
                 name = f"{FAMILIES[family].ROWS[0].name} {text}".strip()
                 yield Frame(name, f"the call is {name}", max(1, len(changes)), other, settings)
-    yield Frame(
-        "flattened",
-        "data is flattened, and gathered along its only axis",
-        1,
-        gather.OPENVINO_8,
-        {"axis": 0},
-        flat=True,
-    )
+    words = "data is flattened, and gathered along its only axis"
+    yield Frame("flattened", words, 1, gather.OPENVINO_8, {"axis": 0}, flat=True)
 
 
 def _changes(row: Op, family: str, axes: tuple[Any, Any], batches: tuple[Any, Any]) -> list[str]:
@@ -263,6 +242,10 @@ def _made(name: str, function: Callable[[AnyArray], AnyArray], narrow: str = "")
     return Reading(name, f"elements are {name}", function, narrow=narrow)
 
 
+def _worded(name: str, function: Callable[[AnyArray], AnyArray]) -> Reading:
+    return Reading(name, _TABLE["readings"][name], function)
+
+
 def _cast(dtype: str) -> Callable[[AnyArray], AnyArray]:
     def cast(values: AnyArray) -> AnyArray:
         with np.errstate(all="ignore"):
@@ -342,7 +325,7 @@ _NUMBERS: Final = Kind.INT, Kind.UINT, Kind.FLOAT
 def readings(dtype: DType) -> Iterator[Reading]:
     """Yield the readings of elements of a type."""
     if dtype.kind is Kind.COMPLEX:
-        yield Reading("real part", "only the real part is left of an element", np.real)
+        yield _worded("real part", np.real)
     if dtype.kind not in _NUMBERS or dtype.narrow:
         return
     if dtype.integral:
@@ -353,18 +336,12 @@ def readings(dtype: DType) -> Iterator[Reading]:
             words = f"the bits of elements are read as {name}"
             yield Reading(f"bits read as {name}", words, _as_bits(dtype, name))
     if dtype.bits > 8:
-        yield Reading(
-            "bytes swapped",
-            "elements are read in the other byte order",
-            _as_bits(dtype, dtype.name, swaps=True),
-        )
-    yield Reading(
-        "truth", "elements are 1 where they are not 0", lambda v: (v != 0).astype(v.dtype)
-    )
+        yield _worded("bytes swapped", _as_bits(dtype, dtype.name, swaps=True))
+    yield _worded("truth", lambda v: (v != 0).astype(v.dtype))
     if dtype.kind is not Kind.UINT:
-        yield Reading("no negatives", "negative elements become 0", lambda v: np.maximum(v, 0))
-        yield Reading("made positive", "the sign of elements is dropped", np.abs)
-        yield Reading("negated", "the sign of elements is turned", np.negative)
+        yield _worded("no negatives", lambda v: np.maximum(v, 0))
+        yield _worded("made positive", np.abs)
+        yield _worded("negated", np.negative)
 
 
 def fitted_readings(right: AnyArray, held: AnyArray, most: float) -> Iterator[Reading]:
@@ -425,11 +402,9 @@ def _roundings(dtype: DType) -> Iterator[Reading]:
     if dtype is not BFLOAT16:
         yield _made("truncated to bfloat16", _truncated)
     if dtype.kind is Kind.FLOAT:
-        yield Reading("fraction dropped", "the fraction of elements is dropped", np.trunc)
-        words = "NaN becomes 0, and infinities the greatest and the least number"
-        yield Reading("no special values", words, np.nan_to_num)
-        words = "elements too small for all bits of the type become 0"
-        yield Reading("no denormal numbers", words, _normal)
+        yield _worded("fraction dropped", np.trunc)
+        yield _worded("no special values", np.nan_to_num)
+        yield _worded("no denormal numbers", _normal)
     elif dtype.bits >= 32:
         for name in (f"float{dtype.bits}", "float32")[: dtype.bits // 32]:
             words = f"elements are the bits of their values as {name}"

@@ -13,10 +13,10 @@ import numpy as np
 
 from gathercli.diagnose.call_hypotheses import permuted, pitches
 from gathercli.spec.shapes import cell, product
-from gathercli.text import counted
+from gathercli.text import counted, table_beside
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from gathercli.compute.storage import AnyArray
 
@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     # A function of an axis to a mask of its rows that differ, as far as both outputs go; of -1 to
     # one of all cells.
     Fit = Callable[[int], AnyArray]
+
+
+_TABLE: Final = table_beside(__name__)  # sentences, by the names of hypotheses
 
 
 def then(one: OutputPlacement, other: OutputPlacement) -> OutputPlacement:
@@ -182,35 +185,32 @@ def _first_of(cells: AnyArray, n: int, few: int) -> AnyArray:
     return np.where(cells % n < few, cells, -1)
 
 
+def _worded(table: str, rows: Mapping[str, Cells], **fields: object) -> Rows:
+    """Return rows with the sentences of a table; names and sentences have `fields`."""
+    return [
+        (name.format(**fields), sentence.format(**fields), rows[name])
+        for name, sentence in _TABLE[table].items()
+    ]
+
+
 def _moves(n: int) -> Rows:
     """Return what makes n rows all the same, turns them round or moves them by one."""
-    before, after = "each row holds the row before it", "each row holds the row after it"
-    return (
-        ("first repeated", "the first row is repeated", np.zeros_like),
-        ("last repeated", "the last row is repeated", lambda row: np.full_like(row, n - 1)),
-        ("reversed", "rows are in reverse order", lambda row: n - 1 - row),
-        ("rows late", f"{before}, and the first zeros", lambda row: row - 1),
-        ("rows stale", f"{before}, and the first its own", lambda row: np.maximum(row - 1, 0)),
-        (
-            "rows early",
-            f"{after}, and the last zeros",
-            lambda row: np.where(row + 1 < n, row + 1, -1),
-        ),
-        ("rows turned", f"{before}, and the first the last", lambda row: (row - 1) % n),
-        ("rows turned back", f"{after}, and the last the first", lambda row: (row + 1) % n),
-        ("rows doubled", "each row comes twice, the last are missing", lambda row: row // 2),
-        ("half again", "the first half of the rows comes again", lambda row: row % -(-n // 2)),
-        (
-            "swapped in pairs",
-            "each two rows are swapped",
-            lambda row: np.where((row ^ 1) < n, row ^ 1, row),
-        ),
-        ("interleaved", "the even rows come first, then the odd ones", _even_first(n)),
-    )
-
-
-def _even_first(n: int) -> Cells:
-    return lambda row: np.where(row < -(-n // 2), 2 * row, 2 * (row - -(-n // 2)) + 1)
+    half = -(-n // 2)
+    rows: dict[str, Cells] = {
+        "first repeated": np.zeros_like,
+        "last repeated": lambda row: np.full_like(row, n - 1),
+        "reversed": lambda row: n - 1 - row,
+        "rows late": lambda row: row - 1,
+        "rows stale": lambda row: np.maximum(row - 1, 0),
+        "rows early": lambda row: np.where(row + 1 < n, row + 1, -1),
+        "rows turned": lambda row: (row - 1) % n,
+        "rows turned back": lambda row: (row + 1) % n,
+        "rows doubled": lambda row: row // 2,
+        "half again": lambda row: row % half,
+        "swapped in pairs": lambda row: np.where((row ^ 1) < n, row ^ 1, row),
+        "interleaved": lambda row: np.where(row < half, 2 * row, 2 * (row - half) + 1),
+    }
+    return _worded("moves", rows)
 
 
 def _only_axis(right: tuple[int, ...], shape: tuple[int, ...]) -> int | None:
@@ -350,30 +350,20 @@ def _of_differing(size: int, first: int, last: int) -> Rows:
     def held(value: int) -> Cells:
         return lambda row: np.where((row >= first) & (row <= last), value, row)
 
-    missing = f"row {first} is missing, those after it come one early"
-    return (
-        (f"{which} zero", f"{which} {was} not written, and {holds} zeros", held(-1)),
-        (f"{which} stale", f"{which} {holds} row {before} again", held(before)),
-        (f"{which} as row 0", f"{which} {holds} row 0", held(0)),
-        (f"{which} ahead", f"{which} {holds} row {after}", held(after)),
-        (
-            f"row {first} missing",
-            f"{missing}, and the last is zeros",
-            lambda row: np.where(row < first, row, np.where(row + 1 < size, row + 1, -1)),
+    def without(row: AnyArray, end: int) -> AnyArray:
+        return np.where(row < first, row, np.where(row + 1 < size, row + 1, end))
+
+    rows: dict[str, Cells] = {
+        "{which} zero": held(-1),
+        "{which} stale": held(before),
+        "{which} as row 0": held(0),
+        "{which} ahead": held(after),
+        "row {first} missing": partial(without, end=-1),
+        "row {first} missing, last again": partial(without, end=size - 1),
+        "row {before} twice": lambda row: np.where(row < first, row, row - 1),
+        "rows {first} and {last} swapped": lambda row: np.where(
+            row == first, last, np.where(row == last, first, row)
         ),
-        (
-            f"row {first} missing, last again",
-            f"{missing}, and the last comes twice",
-            lambda row: np.where(row < first, row, np.minimum(row + 1, size - 1)),
-        ),
-        (
-            f"row {before} twice",
-            f"row {before} comes twice, those after it come one late, and the last is missing",
-            lambda row: np.where(row < first, row, row - 1),
-        ),
-        (
-            f"rows {first} and {last} swapped",
-            f"rows {first} and {last} are swapped",
-            lambda row: np.where(row == first, last, np.where(row == last, first, row)),
-        ),
-    )
+    }
+    fields = {"which": which, "was": was, "holds": holds, "first": first, "last": last}
+    return _worded("differing", rows, **fields, before=before, after=after)
