@@ -344,34 +344,42 @@ def readings(dtype: DType) -> Iterator[Reading]:
         yield _worded("negated", np.negative)
 
 
-def fitted_readings(right: AnyArray, held: AnyArray, most: float) -> Iterator[Reading]:
+def fitted_readings(right: AnyArray, held: AnyArray, most: float, near: float) -> Iterator[Reading]:
     """Yield what made elements others by one number, and steps of 8 bits up to a largest element.
 
-    `right` are elements as they should be, and `held` what cells have in their place.
+    `right` are elements as they should be, `held` what cells have in their place, and `near` is the
+    rounding of their types.
     """
-    if right.dtype.kind not in "iuf" or held.dtype.kind not in "iuf" or right.size < 2:
+    if right.dtype.kind not in "iuf" or held.dtype.kind not in "iuf":
         return
+    finite = np.isfinite(right) & np.isfinite(held)
     with np.errstate(all="ignore"):
-        one, other = right.astype(np.float64), held.astype(np.float64)
+        one, other = right[finite].astype(np.float64), held[finite].astype(np.float64)
+    if one.size < 2:
+        return
+    far = max(FAR, 4 * near) if held.dtype.kind == "f" else near
+    with np.errstate(all="ignore"):
         ratios, added = (other / one)[one != 0], np.median(other - one)
         factors = {2.0, float(np.abs(other).sum() / np.abs(one).sum())}  # in whatever order
         factors |= {float(np.median(ratios))} if ratios.size else set()
-    for factor in sorted(factors):
-        if np.isfinite(factor) and factor and abs(factor - 1) > FAR:
+        tried: list[float] = []
+    for factor in sorted(factors, key=lambda each: abs(each - 2)):
+        is_new = not any(abs(factor - each) < FAR * abs(each) for each in tried)
+        if np.isfinite(factor) and factor and abs(factor - 1) > far and is_new:
+            tried.append(factor)
             words = f"elements are multiplied by {factor:.9g}"
             name = f"scaled by {factor:.9g}"
-            yield Reading(name, words, partial(np.multiply, factor), near=NEAR)
-    if np.isfinite(added) and abs(added) > FAR * np.median(np.abs(one)):
+            yield Reading(name, words, partial(np.multiply, factor), near=near)
+    if abs(added) > far * np.median(np.abs(one)):
         words = f"{added:.9g} is added to elements"
-        yield Reading(f"added {added:.9g}", words, partial(np.add, added), near=NEAR)
+        yield Reading(f"added {added:.9g}", words, partial(np.add, added), near=near)
     step = most / 127
     if right.dtype.kind == "f" and 0 < step < np.inf:
         words = f"elements are quantised to 8 bits, in steps of {step:.6g}"
-        yield Reading("quantised", words, lambda v: np.rint(v / step) * step, near=NEAR)
+        yield Reading("quantised", words, lambda v: np.rint(v / step) * step, near=near)
 
 
 FAR: Final = 1e-3  # a smaller relative difference is taken for rounding
-NEAR: Final = 1e-5  # the relative tolerance of elements that a number was fitted to
 
 
 def _cuts(dtype: DType) -> Iterator[Reading]:

@@ -31,6 +31,7 @@ from gathercli.spec.shapes import product as size_of
 PROBED_ROWS: Final = (0, 1 << 18, 1 << 12)
 MAX_MOVED: Final = 1 << 22  # the most indices that are tried in other places
 MAX_FITTED: Final = 256  # cells from which the numbers of readings follow
+ROUNDING: Final = {"float32": 2.0**-23, "float16": 2.0**-10, "bfloat16": 2.0**-7}
 LEAST_FITTED: Final = 3  # cells that must agree with a number that was fitted to one of them
 PROBED_COLUMNS: Final = 16  # cells of a row that are looked at for that
 MAX_PROBED: Final = 1 << 14  # indices that are converted to see whether a conversion changes one
@@ -124,7 +125,7 @@ class Candidates:
         others = self._frames if self.call is None else self._frames[1:]
         tables: dict[str, Sequence[Any]] = {
             "frame": [each for each in others if each.departures <= departures],
-            "treatment": self._treatments,
+            "treatment": self.treatments,
             "order": self._orders,
             "conversion": self._conversions,
             "layout": [each for each in self._layouts if departures == 1 or not each.alone],
@@ -146,7 +147,7 @@ class Candidates:
         for each in self.combinations(1):
             if not each.reading.near and each.frame.departures < 2:
                 for fitted in self._fitted_readings(each):
-                    again = read_again(each.reading, fitted) if each.reading.name else fitted
+                    again = calls.then(each.reading, fitted) if each.reading.name else fitted
                     yield each._replace(reading=again)
 
     def _of_one_table(self, tables: Mapping[str, Sequence[Any]]) -> Iterator[Hypothesis]:
@@ -170,7 +171,7 @@ class Candidates:
                     yield asked._replace(placement=outputs.then(first, second))
 
     @cached_property
-    def _treatments(self) -> list[indexing.Treatment]:
+    def treatments(self) -> list[indexing.Treatment]:
         """The treatments that the operator and the type of the output have."""
         storage, tuples = self.output.storage, self.row.tuples
         fills = [
@@ -182,8 +183,8 @@ class Candidates:
     def _most(self) -> float:
         """The largest magnitude of elements that are floats."""
         data = next(iter(self.tensors.values()))
-        floats = [each for each in data.blocks() if each.dtype.kind == "f" and each.size]
-        return max((float(max(each.max(), -each.min())) for each in floats), default=0.0)
+        floats = (np.abs(each) for each in data.blocks() if each.dtype.kind == "f")
+        return max((float(each[np.isfinite(each)].max(initial=0)) for each in floats), default=0.0)
 
     def _fitted_readings(self, hypothesis: Hypothesis) -> Iterator[calls.Reading]:
         """Yield the readings whose numbers follow from what a hypothesis leaves."""
@@ -199,7 +200,9 @@ class Candidates:
         values, fates = self.prediction(hypothesis).values(cells)
         held = self.output.held(cells)
         read = fates == indexing.READ
-        for each in calls.fitted_readings(values[read], held[read], self._most):
+        types = next(iter(self.tensors.values())).dtype.name, self.output.tensor.dtype.name
+        near = 4 * max(ROUNDING.get(name, 2.0**-52) for name in types)
+        for each in calls.fitted_readings(values[read], held[read], self._most, near):
             with np.errstate(all="ignore"):
                 agrees = self.output.agrees(each.function(values[read]), held[read], each.near)
             if int(agrees.sum()) >= max(LEAST_FITTED, int(read.sum()) / 2):

@@ -281,6 +281,7 @@ def _is_said(table: str, name: str, candidates: Candidates, fact: Mapping[str, A
         and data.dtype.name in fact.get("data", data.dtype.name).split()
         and indices.dtype.name in fact.get("indices", indices.dtype.name).split()
         and (is_short or not fact.get("short_list"))
+        and not (fact.get("positive") and bool((indices.array < 0).any()))
     )
 
 
@@ -293,8 +294,9 @@ def _callers(h: Hypothesis, candidates: Candidates) -> Sequence[str]:
     if candidates.row.family != h.frame.row.family:
         return ()
     call, attrs = candidates.call, h.frame.attrs
-    batch_dims = candidates.attrs.get("batch_dims") if call is None else call.batch_dims
-    if attrs.get("axis") == 0 and not attrs.get("batch_dims") and batch_dims:
+    asked = candidates.attrs if call is None else {"axis": call.axis, "batch_dims": call.batch_dims}
+    ignores = attrs.get("axis") == 0 == asked.get("axis") and not attrs.get("batch_dims")
+    if ignores and asked.get("batch_dims"):
         return ("TensorFlow 2.21, in tf.gather, which ignores batch_dims where axis is 0",)
     return ("numpy.take without axis",) if h.frame.flat else ()
 

@@ -104,9 +104,9 @@ def _rounded(dtype: str) -> Conversion:
 def _rounded_to_bfloat16(k: AnyArray, s: int, other: int) -> AnyArray:
     """Keep the upper 8 bits of indices, rounded to even: those of a bfloat16."""
     del s, other
-    near = k.astype(np.float32).view(np.uint32)
+    near = np.asarray(k, np.float32).view(np.uint32)
     near = near + np.uint32(0x7FFF) + ((near >> 16) & np.uint32(1)) & np.uint32(0xFFFF0000)
-    return near.view(np.float32).astype(np.int64)
+    return np.clip(near.view(np.float32), -(2.0**62), 2.0**62).astype(np.int64)
 
 
 def _moved(by: int) -> Conversion:
@@ -245,15 +245,15 @@ _CONVERSIONS: Final[dict[str, Conversion]] = {
     "rounded to bfloat16": _rounded_to_bfloat16,
     "made positive": lambda k, s, _: np.abs(exact(k, s)),
     "saturated to 8 bits": lambda k, s, _: np.clip(exact(k, s), -128, 127),
-    "masked": lambda k, s, _: exact(k, s) & (s - 1),
-    "masked to fewer bits": lambda k, s, _: exact(k, s) & (_power(s + 1) // 2 - 1),
-    "masked to enough bits": lambda k, s, _: exact(k, s) & (_power(s) - 1),
+    "masked": lambda k, s, _: k.astype(np.int64) & (s - 1),
+    "masked to fewer bits": lambda k, s, _: k.astype(np.int64) & (_power(s + 1) // 2 - 1),
+    "masked to enough bits": lambda k, s, _: k.astype(np.int64) & (_power(s) - 1),
     "halved": lambda k, s, _: exact(k, s) // 2,
     "doubled": lambda k, s, _: exact(k, s) * 2,
     "from the end": lambda k, s, _: s - 1 - exact(k, s),
-    "negative ones inverted": lambda k, s, _: np.where(exact(k, s) < 0, ~exact(k, s), k),
+    "negative ones inverted": lambda k, s, _: np.where(exact(k, s) < 0, ~exact(k, s), exact(k, s)),
     "negative ones moved by one less": lambda k, s, _: np.where(
-        exact(k, s) < 0, exact(k, s) + s - 1, k
+        exact(k, s) < 0, exact(k, s) + s - 1, exact(k, s)
     ),
     "bytes swapped": lambda k, *_: k.byteswap(),
     "cut to 32 unsigned bits": _cut("u4"),

@@ -25,7 +25,7 @@ from gathercli.diagnose.index_hypotheses import (
 )
 from gathercli.diagnose.output_hypotheses import UNWRITTEN, OutputPlacement
 from gathercli.spec.call import Call
-from gathercli.spec.dtypes import FLOAT64, INT64, STRING
+from gathercli.spec.dtypes import COMPLEX128, FLOAT64, INT64, STRING
 from gathercli.spec.op import IndexedAxis
 from gathercli.spec.shapes import coordinates, known, product
 
@@ -136,8 +136,9 @@ class _Points:
         columns = [raw[..., j] for j in range(raw.shape[-1])] if self._tuples else [raw]
         treat = treatment.function
         for along, k in zip(self._axes, columns, strict=True):
-            converted = conversion.function(k, along.size, one)
-            each, fate = treat(converted, along.size, other)
+            with np.errstate(all="ignore"):
+                converted = conversion.function(k, along.size, one)
+                each, fate = treat(converted, along.size, other)
             treat = treatment.rest or treat
             each = np.clip(each, -self._most, self._most)
             position = position * along.size + each
@@ -383,10 +384,11 @@ class ObservedOutput:
         if "U" in kinds:
             dtype = STRING
         elif kinds & set("fc"):
-            dtype = self.tensor.dtype if "c" in kinds else FLOAT64
+            dtype = COMPLEX128 if "c" in kinds else FLOAT64
         else:
             dtype = dtype_of(values.dtype) or self.tensor.dtype
-        agrees: AnyArray = tolerance.near(dtype, values, held)
+        with np.errstate(all="ignore"):  # of values that are bits of others
+            agrees: AnyArray = tolerance.near(dtype, values, held)
         return agrees
 
 

@@ -20,7 +20,7 @@ from gathercli.compute.storage import AnyArray
 from gathercli.compute.threads import ProgressCallback
 from gathercli.diagnose.call_hypotheses import FILLS
 from gathercli.diagnose.combinations import PROBED_ROWS, Candidates
-from gathercli.diagnose.index_hypotheses import FILLED, FOREIGN, READ, REFUSED, TREATMENTS
+from gathercli.diagnose.index_hypotheses import FILLED, FOREIGN, READ, REFUSED
 from gathercli.diagnose.output_hypotheses import OutputPlacement
 from gathercli.diagnose.prediction import Hypothesis, ObservedOutput, Prediction
 from gathercli.spec.shapes import coordinates, product
@@ -57,13 +57,18 @@ class Score(NamedTuple):
         """Whether every cell holds what is predicted, or what nothing can predict."""
         return self.explained > 0 and self.explained + self.foreign + self.refused == self.total
 
+    @property
+    def is_seen(self) -> bool:
+        """Whether it accounts for every cell, and explains more than one."""
+        return self.accounts and self.explained > 1
+
 
 class ScoredHypothesis(NamedTuple):
     """A hypothesis with its score on some cells, or on all."""
 
     hypothesis: Hypothesis
     score: Score
-    # cells that differ from the call as the version says; None if its output has another shape
+    # cells that differ from the call as the version says; all if its output has another shape
     wrong: int | None = None
     proves: bool = True  # whether enough wrong cells prove it, or what was done to an index
     # whether it explains no more wrong cells than one of all hypotheses would by chance
@@ -92,7 +97,7 @@ class ScoredHypothesis(NamedTuple):
                 departures,
                 sum(getattr(each, "rare", False) for each in self.hypothesis.rows),
             )
-        foreign = max(0.5, score.foreign / 8) if score.foreign and score.accounts else 0
+        foreign = max(0.5, score.foreign / 8) if score.foreign and score.is_seen else 0
         return True, 0.4 * departures - score.explained - foreign
 
 
@@ -226,7 +231,7 @@ class Search:
         treated = (
             one
             for each in consistent[:MAX_PROVED]
-            for row in TREATMENTS
+            for row in self.candidates.treatments
             for one in self.candidates.with_others(each.hypothesis._replace(treatment=row))
         )
         return _best([*scored, *(self._scored(each, self._few) for each in treated)])
@@ -308,9 +313,9 @@ class Search:
     def _proved(self, hypothesis: Hypothesis) -> ScoredHypothesis:
         scores = [self._scored(hypothesis, cells).score for cells in self._blocks()]
         score = Score(*map(sum, zip(Score(0, 0, 0, 0), *scores, strict=True)))
-        if self.base is None:
-            return ScoredHypothesis(hypothesis, score)
-        wrong = self.base.score.total - self.base.score.explained
+        wrong = score.total
+        if self.base is not None:
+            wrong = self.base.score.total - self.base.score.explained
         least = PROVING_CELLS[min(hypothesis.departures, 2)]
         is_outside = least <= PROVING_CELLS[1] and hypothesis.of_indices
         proves = wrong >= least or (is_outside and self.candidates.has_outside)

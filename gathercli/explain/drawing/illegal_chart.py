@@ -395,7 +395,7 @@ def wrong_chart(array: AnyArray, wrong: Iterable[AnyArray], lines: Sequence[str]
         y = chart.box.bottom + 20
         chart.add(
             Box(CHART_MARGIN, y, text_width(line, LABEL_SIZE), 0),
-            [text(CHART_MARGIN, y, line, class_="word")] if line else [],
+            [text(CHART_MARGIN, y, line.replace(" ", "\N{NO-BREAK SPACE}"), class_="word")],
         )
     return chart
 
