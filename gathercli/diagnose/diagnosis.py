@@ -170,7 +170,11 @@ def diagnose(
     diagnosis = _diagnosis(search, wrong, refusal, explanations)
     if suggest and diagnosis.likely:
         tied = [each.explanation.hypothesis for each in diagnosis.first]
-        diagnosis = diagnosis._replace(suggestion=suggestion(tied, candidates))
+        suggested = suggestion(tied, candidates)
+        words = diagnosis.apart
+        if suggested is None and len(tied) > 1:
+            words = "no call of these shapes that was tried tells them apart"
+        diagnosis = diagnosis._replace(suggestion=suggested, apart=words)
     return diagnosis
 
 
@@ -304,6 +308,7 @@ def _callers(h: Hypothesis, candidates: Candidates) -> Sequence[str]:
 # Reports
 
 MAX_SHOWN: Final = 6  # the most explanations in a text
+MAX_KNOWN: Final = 6  # the most who are known to make a mistake, in a text
 MIN_SHOWN: Final = 3  # explanations in a text if the first does not explain all
 MAX_IN_JSON: Final = 10  # the most explanations in JSON
 
@@ -333,7 +338,9 @@ def diagnosis_text(diagnosis: Diagnosis, width: int | None) -> Text:
     for head, each in zip(heads, explanations, strict=True):
         text.append(hanging(f"{head:>{room}}  ", clean(each.sentence), width))
         if each.known:
-            known = hanging(f"{'':>{room}}  known: ", clean("; ".join(each.known)), width)
+            more = len(each.known) - MAX_KNOWN
+            names = [*each.known[:MAX_KNOWN], *([f"{more} more"] if more > 0 else [])]
+            known = hanging(f"{'':>{room}}  known: ", clean("; ".join(names)), width)
             text.append(known, "dim")
     text.append("\n")
     for line in _closing(diagnosis):

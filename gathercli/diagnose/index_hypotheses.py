@@ -244,6 +244,7 @@ _CONVERSIONS: Final[dict[str, Conversion]] = {
     "rounded to float16": _rounded("f2"),
     "rounded to bfloat16": _rounded_to_bfloat16,
     "made positive": lambda k, s, _: np.abs(exact(k, s)),
+    "saturated to 32 bits": lambda k, s, _: np.clip(exact(k, s), -(1 << 31), (1 << 31) - 1),
     "saturated to 8 bits": lambda k, s, _: np.clip(exact(k, s), -128, 127),
     "masked": lambda k, s, _: k.astype(np.int64) & (s - 1),
     "masked to fewer bits": lambda k, s, _: k.astype(np.int64) & (_power(s + 1) // 2 - 1),

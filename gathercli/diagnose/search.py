@@ -57,11 +57,6 @@ class Score(NamedTuple):
         """Whether every cell holds what is predicted, or what nothing can predict."""
         return self.explained > 0 and self.explained + self.foreign + self.refused == self.total
 
-    @property
-    def is_seen(self) -> bool:
-        """Whether it accounts for every cell, and explains more than one."""
-        return self.accounts and self.explained > 1
-
 
 class ScoredHypothesis(NamedTuple):
     """A hypothesis with its score on some cells, or on all."""
@@ -97,7 +92,8 @@ class ScoredHypothesis(NamedTuple):
                 departures,
                 sum(getattr(each, "rare", False) for each in self.hypothesis.rows),
             )
-        foreign = max(0.5, score.foreign / 8) if score.foreign and score.is_seen else 0
+        is_seen = score.accounts and (score.explained > 1 or self.hypothesis.of_indices)
+        foreign = max(0.5, score.foreign / 8) if score.foreign and is_seen else 0
         return True, 0.4 * departures - score.explained - foreign
 
 

@@ -40,7 +40,7 @@ def apart(tied: list[Hypothesis], candidates: Candidates) -> str | None:
         if one._replace(others=other.others) == other:
             probe = _index_apart(first, other, candidates.bound(first))
             if probe is not None:
-                return probe
+                return probe.replace("them apart", "two of them apart") if others[1:] else probe
     return "data whose elements all differ, or another shape, may tell them apart"
 
 
@@ -103,7 +103,9 @@ def suggestion(tied: list[Hypothesis], candidates: Candidates) -> Suggestion | N
         return None
     dice, cells = np.random.default_rng(0), np.arange(output.cells)
     for number in range(MAX_TRIES):
-        other = candidates.on(_drawn(candidates, dice, is_plain=2 * number < MAX_TRIES))
+        share = number / MAX_TRIES
+        drawn = _drawn(candidates, dice, is_plain=share < 0.7, is_legal=share < 0.3)
+        other = candidates.on(drawn)
         held = [_held(each, other, cells) for each in tied]
         if len({*held}) > (best.groups if best else 1):
             chosen = _telling(held)
@@ -135,7 +137,7 @@ def _held(each: Hypothesis, candidates: Candidates, cells: AnyArray) -> tuple[st
 
 
 def _drawn(
-    candidates: Candidates, dice: np.random.Generator, *, is_plain: bool
+    candidates: Candidates, dice: np.random.Generator, *, is_plain: bool, is_legal: bool
 ) -> dict[str, Tensor]:
     call, tensors = candidates.call, dict(candidates.tensors)
     axes = () if call is None else next(iter(call.indexed.values()))
@@ -144,7 +146,9 @@ def _drawn(
         size, dtype = product(tensor.shape), tensor.dtype
         flat: list[Any] | None
         if each.values and axes:
-            flat = _indices(dtype, [along.size for along in axes], size, dice)
+            ends = [(-each.size * bool(call and call.wraps_negative), each.size) for each in axes]
+            legal = ends if is_legal else None
+            flat = _indices(dtype, [along.size for along in axes], size, dice, legal)
         elif call is None or call.op.followed is None:
             flat = _elements(dtype, size, dice, is_plain=is_plain)
         elif each.copied or each.name == next(iter(tensors)):  # the tokens, and the last of them
@@ -156,14 +160,23 @@ def _drawn(
     return tensors
 
 
-def _indices(dtype: DType, sizes: list[int], size: int, dice: np.random.Generator) -> list[int]:
-    """Draw indices of all kinds, or tuples of them."""
-    low, high = dtype.bounds
-    drawn = []
-    for s in (sizes * size)[:size]:
-        ends = [-1, 1 - s, -s, -s - 1, s - 1, s, s + 1, 2 * s, -2 * s - 1, *FAR]
-        usual = [*range(s)] * 2 + [-k for k in range(1, s)]
-        pool = [k for k in (usual if dice.random() < 0.6 else ends) if low <= k <= high] or [0]
+def _indices(
+    dtype: DType,
+    sizes: list[int],
+    size: int,
+    dice: np.random.Generator,
+    legal: list[tuple[int, int]] | None,
+) -> list[int]:
+    """Draw indices, or tuples of them: legal ones, each in a range, or of all kinds."""
+    (low, high), drawn = dtype.bounds, []
+    for n in range(size):
+        s = sizes[n % len(sizes)]
+        pool = [*range(s)] * 2 + [-k for k in range(1, s)]
+        if legal is not None:
+            pool = [*range(*legal[n % len(sizes)])]
+        elif dice.random() > 0.6:
+            pool = [-1, 1 - s, -s, -s - 1, s - 1, s, s + 1, 2 * s, -2 * s - 1, *FAR]
+        pool = [k for k in pool if low <= k <= high] or [0]
         drawn.append(pool[dice.integers(len(pool))])
     return drawn
 

@@ -41,7 +41,7 @@ def test_a_fact_is_of_a_hypothesis_that_exists(fact: dict[str, Any]) -> None:
     types = {each.name for each in DTYPES}
 
     assert fact[table] in known
-    assert {*fact} <= {table, "who", "operators", "data", "indices", "short_list"}
+    assert {*fact} <= {table, "who", "operators", "data", "indices", "short_list", "positive"}
     assert {*fact.get("data", "").split(), *fact.get("indices", "").split()} <= types
     assert operators
 

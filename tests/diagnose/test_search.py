@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import shlex
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
+from gathercli.compute.compare import Tolerance
+from gathercli.diagnose.diagnosis import diagnose
 from gathercli.diagnose.search import _span
-from tests.diagnose.test_diagnosis import found, names
+from tests.diagnose.test_diagnosis import found, names, tensor
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -177,3 +180,63 @@ def test_cells_of_elements_and_rows_of_tuples_are_named() -> None:
 )
 def test_rows_are_named_by_what_they_have_in_common(rows: list[int], size: int, said: str) -> None:
     assert _span(np.array(rows), size) == said
+
+
+def test_noise_of_rounding_is_no_mistake_of_numbers() -> None:
+    dice = np.random.default_rng(2)
+    data = dice.normal(size=40)
+    indices = dice.integers(0, 40, 60)
+    noise = data[indices] * (1 + dice.normal(size=60) * 1e-6)
+    integers = np.array([1_000_001, 2_000_003, 3_000_007, 4_000_013])
+
+    assert not found("gather", data, indices, wrong=noise, axis=0).likely
+    wrong = [12_000_000, 6_000_050, 3_000_010, 9_000_001]
+    assert not found("gather", integers, [3, 1, 0, 2], wrong=wrong, axis=0).is_whole
+
+
+@pytest.mark.parametrize("special", [np.nan, np.inf])
+def test_a_number_that_is_no_number_hides_no_scaling(special: float) -> None:
+    dice = np.random.default_rng(4)
+    data = dice.normal(size=(20, 8)).astype(np.float32)
+    data[3, 2] = special
+    indices = dice.integers(0, 20, 15)
+
+    for wrong, name in ((data * np.float32(0.7), "scaled by"), (data + 2, "added")):
+        (first, *_) = names("gather", data, indices, wrong=wrong[indices], axis=0)
+        assert len(first) == 1
+        assert first[0].startswith(name)
+
+
+def test_a_suggested_call_is_legal_where_that_tells_explanations_apart(run: Run) -> None:
+    words = ("diagnose", "gather", "arange:6", "5,0,3", "0,5,0", "-V", "onnx-13", "-a", "0")
+
+    call = json.loads(run(*words, "--suggest", "-f", "json").out)["suggestion"]
+
+    _, *command = shlex.split(call["command"])
+    assert run(*command).status == 0
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    ("indices", "wrong"),
+    [
+        (np.array([np.iinfo("i8").max, 0, 1]), [3, 1, 2]),
+        (np.array([np.iinfo("u8").max, 1], np.uint64), [4, 2]),
+        (np.array(np.iinfo("i8").min), 9),
+    ],
+)
+def test_the_largest_indices_warn_of_nothing(indices: Any, wrong: Any) -> None:
+    found("gather", np.arange(1, 6), indices, wrong=wrong, axis=0)
+
+
+@pytest.mark.filterwarnings("error")
+def test_complex_data_beside_floats_warn_of_nothing() -> None:
+    data = np.array([1 + 2j, 2, 3 - 1j], np.complex64)
+
+    diagnose(
+        "gather",
+        *map(tensor, (data, [0, 2, 1])),
+        wrong=tensor(np.array([1, 3, 9], np.float32)),
+        tolerance=Tolerance(rtol=1e-3),
+        axis=0,
+    )
