@@ -8,27 +8,22 @@ places.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
+from gathercli.compute.storage import AnyArray
+from gathercli.spec.call import Call
 from gathercli.spec.op import Negative, OutOfRange
 from gathercli.text import table_beside
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from gathercli.compute.storage import AnyArray
-    from gathercli.spec.call import Call
-
-    # A function of k, s and the size of another axis to the converted k, of any integer type.
-    Conversion = Callable[[AnyArray, int, int], AnyArray]
-
-    Outcome = tuple[AnyArray, AnyArray]  # positions, int64, and the fate of each
-
-    # A function of k, s and the size of another axis to positions and fates.
-    Outcomes = Callable[[AnyArray, int, int], Outcome]
+# A function of k, s and the size of another axis to the converted k, of any integer type.
+Conversion = Callable[[AnyArray, int, int], AnyArray]
+Outcome = tuple[AnyArray, AnyArray]  # positions, int64, and the fate of each
+# A function of k, s and the size of another axis to positions and fates.
+Outcomes = Callable[[AnyArray, int, int], Outcome]
 
 
 # The fate of a cell: it holds an element of `data`, a fill, what the version refuses, or something

@@ -5,32 +5,26 @@ Each names, for cells of the output, the cell of the right one that it holds.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import permutations
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 
+from gathercli.compute.storage import AnyArray
 from gathercli.diagnose.call_hypotheses import permuted, pitches
 from gathercli.spec.shapes import cell, product
 from gathercli.text import counted, table_beside
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
-    from gathercli.compute.storage import AnyArray
-
-    # A function of flat cells of the output to those of the right output; -1 holds zero.
-    Cells = Callable[[AnyArray], AnyArray]
-
-    Placements = Iterator["OutputPlacement"]
-
-    # Names, sentences, and functions of rows of the output to right ones; -1 for zero.
-    Rows = Iterable[tuple[str, str, Cells]]
-
-    # A function of an axis to a mask of its rows that differ, as far as both outputs go; of -1 to
-    # one of all cells.
-    Fit = Callable[[int], AnyArray]
+# A function of flat cells of the output to those of the right output; -1 holds zero.
+Cells = Callable[[AnyArray], AnyArray]
+Placements = Iterator["OutputPlacement"]
+# Names, sentences, and functions of rows of the output to right ones; -1 for zero.
+Rows = Iterable[tuple[str, str, Cells]]
+# A function of an axis to a mask of its rows that differ, as far as both outputs go; of -1 to
+# one of all cells.
+Fit = Callable[[int], AnyArray]
 
 
 _TABLE: Final = table_beside(__name__)  # sentences, by the names of hypotheses

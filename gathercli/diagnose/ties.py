@@ -3,31 +3,27 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from shlex import join
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from gathercli.compute.compare import text_of
+from gathercli.compute.storage import AnyArray
+from gathercli.compute.tensor import Tensor
+from gathercli.diagnose.combinations import Candidates
 from gathercli.diagnose.index_hypotheses import FILLED
+from gathercli.diagnose.prediction import Hypothesis
 from gathercli.io.formats.content import ElementTypes
 from gathercli.io.formats.encode import TextOptions, literal
 from gathercli.io.formats.values import tensor_of
-from gathercli.spec.dtypes import Kind
+from gathercli.spec.call import Call
+from gathercli.spec.dtypes import DType, Kind
+from gathercli.spec.op import Op
 from gathercli.spec.shapes import cell, coordinates, product
 from gathercli.text import counted
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from gathercli.compute.storage import AnyArray
-    from gathercli.compute.tensor import Tensor
-    from gathercli.diagnose.combinations import Candidates
-    from gathercli.diagnose.prediction import Hypothesis
-    from gathercli.spec.call import Call
-    from gathercli.spec.dtypes import DType
-    from gathercli.spec.op import Op
 
 
 def apart(tied: list[Hypothesis], candidates: Candidates) -> str | None:
