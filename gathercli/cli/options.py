@@ -5,7 +5,16 @@ from __future__ import annotations
 import os
 
 from gathercli import ops
-from gathercli.cli import declarations
+from gathercli.cli.declarations import (
+    INPUT,
+    OPERATOR,
+    OUTPUT,
+    VIEW,
+    Options,
+    argument,
+    flag,
+    option,
+)
 from gathercli.errors import UsageError, VersionError
 from gathercli.frameworks.versions import VersionMatch, family_of, find, find_for_any, frameworks_of
 from gathercli.io.formats.table import ARGUMENTS
@@ -30,66 +39,43 @@ TENSOR_HELP = (
     "(arange:2x5xf32), or - for standard input."
 )
 
-EXTERNAL_DATA: Final = declarations.flag(
-    declarations.INPUT,
-    "--external-data",
-    help="Read tensors that an ONNX model keeps in regular files beside it.",
-    rare=True,
-)
-TEXT_FORMAT: Final = declarations.option(
-    declarations.OUTPUT,
-    "--format",
-    "-f",
-    metavar="FORMAT",
-    choices=("auto", "pretty", "json"),
-    default="auto",
-    help="auto (pretty on a terminal, plain text elsewhere), pretty or json.",
-)
-NO_CLOBBER: Final = declarations.flag(
-    declarations.OUTPUT, "--no-clobber", help="Do not replace an existing file.", rare=True
-)
-THREADS: Final = declarations.option(
-    declarations.OUTPUT,
-    "--threads",
-    "-j",
-    metavar="N",
-    min=1,
-    kind=int,
-    help="How many threads work on large tensors; default as many as there are cores.",
-    rare=True,
-)
-PRECISION: Final = declarations.option(
-    declarations.VIEW,
-    "--precision",
-    metavar="N",
-    min=1,
-    max=17,
-    kind=int,
-    default=6,
-    help="Significant digits of shown floats, 1 to 17; default 6.",
-    rare=True,
-)
 
+class CommonOptions(Options):
+    """Options that several groups have, each for itself."""
 
-def tolerance(name: str, meaning: str) -> Any:
-    """Declare the option of a tolerance."""
-    return declarations.option(
-        declarations.OUTPUT,
-        name,
-        metavar="FLOAT",
-        min=0,
-        kind=float,
-        default=0.0,
-        help=f"{meaning}; default 0.",
-        rare=True,
+    external_data: bool = flag(INPUT, "--external-data", rare=True)
+    fmt: str = option(
+        OUTPUT,
+        "--format",
+        "-f",
+        metavar="FORMAT",
+        choices=("auto", "pretty", "json"),
+        default="auto",
+    )
+    no_clobber: bool = flag(OUTPUT, "--no-clobber", rare=True)
+    threads: int | None = option(OUTPUT, "--threads", "-j", metavar="N", min=1, kind=int, rare=True)
+    precision: int = option(
+        VIEW, "--precision", metavar="N", min=1, max=17, kind=int, default=6, rare=True
     )
 
 
-class ToleranceOptions(declarations.Options):
+EXTERNAL_DATA: Final[Any] = CommonOptions.external_data
+TEXT_FORMAT: Final[Any] = CommonOptions.fmt
+NO_CLOBBER: Final[Any] = CommonOptions.no_clobber
+THREADS: Final[Any] = CommonOptions.threads
+PRECISION: Final[Any] = CommonOptions.precision
+
+
+def tolerance(name: str) -> Any:
+    """Declare the option of a tolerance."""
+    return option(OUTPUT, name, metavar="FLOAT", min=0, kind=float, default=0.0, rare=True)
+
+
+class ToleranceOptions(Options):
     """The tolerances of `--expect`."""
 
-    rtol: float = tolerance("--rtol", "Relative tolerance of --expect")
-    atol: float = tolerance("--atol", "Absolute tolerance of --expect")
+    rtol: float = tolerance("--rtol")
+    atol: float = tolerance("--atol")
 
     @property
     def tolerance(self) -> Tolerance:
@@ -139,12 +125,10 @@ class Limits(NamedTuple):
         return cls(size or None, size or None, explicit=True)
 
 
-class MemoryOptions(declarations.Options):
+class MemoryOptions(Options):
     """The limits of memory and of a result."""
 
-    max_bytes: str | None = declarations.option(
-        declarations.INPUT, "--max-bytes", metavar="SIZE", rare=True
-    )
+    max_bytes: str | None = option(INPUT, "--max-bytes", metavar="SIZE", rare=True)
 
     @cached_property
     def limits(self) -> Limits:
@@ -152,12 +136,10 @@ class MemoryOptions(declarations.Options):
         return Limits.parse(self.max_bytes)
 
 
-class SourceOptions(declarations.Options):
+class SourceOptions(Options):
     """How files are read that are no inputs of an operator."""
 
-    data_dtype: str | None = declarations.option(
-        declarations.INPUT, "--data-dtype", metavar="DTYPE"
-    )
+    data_dtype: str | None = option(INPUT, "--data-dtype", metavar="DTYPE")
     external_data: bool = EXTERNAL_DATA
     memory: MemoryOptions
 
@@ -209,11 +191,11 @@ def choice(command: str, version: str | None) -> VersionMatch:
     return VersionMatch(op, note and f"{VARIABLE}: {note}", VARIABLE)
 
 
-class AttributeOptions(declarations.Options):
+class AttributeOptions(Options):
     """The attributes of an operator, as typed; `of` adds an option for each."""
 
     @classmethod
-    def of(cls, command: str) -> type[declarations.Options]:
+    def of(cls, command: str) -> type[Options]:
         """Return the group with the attributes of a command's operators."""
         names = {name: None for family in accepted_families(command) for name in attributes(family)}
         rows = [op for family in accepted_families(command) for op in family.ROWS]
@@ -232,8 +214,8 @@ def _attribute_option(name: str, rows: list[Op]) -> Any:
     one = len(defaults) == 1 and name != "axis"  # which a framework's call may require, or flatten
     (default,) = defaults if one else (None,)
     letters = [LETTERS[name]] if name in LETTERS else []
-    return declarations.option(
-        declarations.OPERATOR,
+    return option(
+        OPERATOR,
         option_name(name),
         *letters,
         metavar="INT",
@@ -285,8 +267,8 @@ def _version_option(rows: Sequence[Op]) -> Any:
         *["'opset 17'"] * onnx,
         _CALLS.get(rows[0].family, rows[0].full_name),
     ]
-    return declarations.option(
-        declarations.OPERATOR,
+    return option(
+        OPERATOR,
         "--version",
         "-V",
         metavar="VERSION",
@@ -295,29 +277,25 @@ def _version_option(rows: Sequence[Op]) -> Any:
     )
 
 
-class OperatorOptions(declarations.Options):
+class OperatorOptions(Options):
     """The operator options as typed, before any check."""
 
     command: str = ""  # the operator
     attrs: AttributeOptions
     version: str | None = None
-    negative: str = declarations.option(
-        declarations.OPERATOR,
+    negative: str = option(
+        OPERATOR,
         "--negative",
         metavar="POLICY",
         choices=tuple(each.value for each in Negative),
         default="spec",
     )
-    out_of_range: str = declarations.option(
-        declarations.OPERATOR,
-        "--out-of-range",
-        metavar="POLICY",
-        choices=OUT_OF_RANGE_CHOICES,
-        default="spec",
+    out_of_range: str = option(
+        OPERATOR, "--out-of-range", metavar="POLICY", choices=OUT_OF_RANGE_CHOICES, default="spec"
     )
 
     @classmethod
-    def of(cls, command: str) -> type[declarations.Options]:
+    def of(cls, command: str) -> type[Options]:
         """Return the group with the versions of a command's first operator as examples.
 
         The policies are rare for a command of any operator.
@@ -359,7 +337,7 @@ class OperatorOptions(declarations.Options):
 class NamedOperator(OperatorOptions):
     """An operator that is named by an argument."""
 
-    command: str = declarations.argument("OP", OP_HELP)
+    command: str = argument("OP", OP_HELP)
 
 
 def option_name(name: str) -> str:

@@ -89,8 +89,8 @@ class DiagnosisOptions(ToleranceOptions):
     """The tolerances of elements that are taken for equal, and what to tell apart."""
 
     suggest: bool = flag(OUTPUT, "--suggest")
-    rtol: float = tolerance("--rtol", "Relative tolerance of elements that are taken for equal")
-    atol: float = tolerance("--atol", "Absolute tolerance of them")
+    rtol: float = tolerance("--rtol")
+    atol: float = tolerance("--atol")
 
 
 class DiagnosedCall(NamedCall):
