@@ -8,33 +8,20 @@ from gathercli.ops import FAMILIES, summary
 from gathercli.records import Final, Sequence
 from gathercli.slices import COMMAND_ORDER, SLICES, CommandEntry, given
 
-_OF_THE_CORE: Final = {
-    **{
-        name: CommandEntry("cli.commands.operators", summary(family))
-        for name, family in FAMILIES.items()
-    },
-    "shape": CommandEntry("cli.commands.shape", "Infer the output shape from shapes alone."),
-    "check": CommandEntry(
-        "cli.commands.check",
-        "List illegal indices of a call or in models, and what every version does.",
-    ),
-    "compare": CommandEntry(
-        "cli.commands.compare", "Run the same inputs through every version and compare results."
-    ),
-    "convert": CommandEntry(
-        "cli.commands.convert", "Convert tensors between the formats, whole folders of them."
-    ),
-    "info": CommandEntry(
-        "cli.commands.info", "Describe files: type, shape, statistics, a preview."
-    ),
-    "ops": CommandEntry("cli.commands.ops", "List, describe, compare and find operator versions."),
-    "man": CommandEntry("cli.commands.man", "Show the manual."),
-    "completion": CommandEntry(
-        "cli.commands.completion", "Print the completion script of a shell."
-    ),
+_HELP: Final = {
+    "shape": "Infer the output shape from shapes alone.",
+    "check": "List illegal indices of a call or in models, and what every version does.",
+    "compare": "Run the same inputs through every version and compare results.",
+    "convert": "Convert tensors between the formats, whole folders of them.",
+    "info": "Describe files: type, shape, statistics, a preview.",
+    "ops": "List, describe, compare and find operator versions.",
+    "man": "Show the manual.",
+    "completion": "Print the completion script of a shell.",
 }
-_EVERY: Final = _OF_THE_CORE | {
-    name: entry for each in SLICES for name, entry in each.commands.items()
+_EVERY: Final = {
+    **{name: CommandEntry("cli.commands.operators", summary(f)) for name, f in FAMILIES.items()},
+    **{name: CommandEntry(f"cli.commands.{name}", text) for name, text in _HELP.items()},
+    **{name: entry for each in SLICES for name, entry in each.commands.items()},
 }
 # The commands by name, in the order of help.
 COMMANDS: Final = {name: _EVERY[name] for name in (*FAMILIES, *COMMAND_ORDER) if name in _EVERY}
