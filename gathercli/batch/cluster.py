@@ -438,14 +438,12 @@ class ChunkWorkers(NamedTuple):
             for outcomes in queue.run(self.cluster, _is_ok):
                 for outcome in outcomes:
                     if not _is_ok(outcome):
-                        raise _error_of(json.loads(outcome.line))
+                        line = json.loads(outcome.line)
+                        kind = _REFUSALS.get(line["rule"], errors.InputError)
+                        hint = "a worker of the scheduler refused it"
+                        raise kind(line["message"], rule=line["rule"], hint=hint)
                     yield cells(boxes[outcome.number])
 
 
 def _is_ok(outcome: Outcome) -> bool:
     return outcome.status == OK
-
-
-def _error_of(line: dict[str, Any]) -> errors.GatherError:
-    kind = _REFUSALS.get(line["rule"], errors.InputError)
-    return kind(line["message"], rule=line["rule"], hint="a worker of the scheduler refused it")

@@ -203,7 +203,8 @@ class Search:
             return base
         unique: dict[object, ScoredHypothesis] = {}
         for each in (*map(self._proved, self._to_prove(few)), *base):
-            unique.setdefault(_key(each.hypothesis), each)
+            names = tuple(getattr(part, "name", None) for part in each.hypothesis)
+            unique.setdefault(names, each)  # with the sizes of other axes in them
         proved = sorted(unique.values(), key=lambda each: each.rank)
         return [
             each
@@ -364,11 +365,6 @@ class Search:
 
 def _best(scored: list[ScoredHypothesis]) -> list[ScoredHypothesis]:
     return sorted(scored, key=lambda each: each.rank)[:MAX_BEST]
-
-
-def _key(hypothesis: Hypothesis) -> tuple[object, ...]:
-    """Return the names of a hypothesis; the sizes of other axes are in them."""
-    return tuple(getattr(each, "name", None) for each in hypothesis)
 
 
 # Where the wrong cells are

@@ -247,8 +247,7 @@ def _first_difference(one: Tensor, other: Tensor, *, rounds: bool = False) -> in
     """Return the flat position of the first element that differs, once one is float16 if asked."""
     parts = (row_major(each.array, MOST_COMPARED) for each in (one, other))
     for n, (a, b) in enumerate(zip(*parts, strict=True)):
-        with np.errstate(over="ignore"):
-            own = a.astype(np.float16).astype(a.dtype) if rounds and a.dtype.kind == "f" else a
+        own = a.astype(np.float16).astype(a.dtype) if rounds and a.dtype.kind == "f" else a
         own = np.where(np.isfinite(own), own, a) if rounds and a.dtype.kind == "f" else own
         if (at := difference_at(Tensor(one.dtype, own), Tensor(other.dtype, b))) is not None:
             return n * MOST_COMPARED + at
