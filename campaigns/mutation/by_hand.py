@@ -229,7 +229,7 @@ BY_HAND: Final[tuple[tuple[str, str, str], ...]] = (
         "read = threads * CHUNK_COPIES * chunk_bytes(self.elements)",
         "read = CHUNK_COPIES * chunk_bytes(self.elements)",
     ),
-    ("compute/blocks.py", "chunk_bytes(data))", "CHUNK_BYTES)"),
+    ("compute/blocks.py", "chunking.chunk_bytes(data)", "chunking.CHUNK_BYTES"),
     ("compute/chunks.py", "    if 0 in source.shape:\n        return 1, []\n", ""),
     ("compute/chunks.py", "        threads //= 2", "        threads = 1"),
     ("compute/chunks.py", "(0, min(f * c, n))", "(0, f * c)"),
