@@ -37,14 +37,10 @@ _WRITING: Final = (
 )
 # Argument names of other frameworks and the names here.
 _PARAMETERS: Final = {
-    "a": "data",
-    "arr": "data",
+    **dict.fromkeys(("a", "arr", "input", "params", "weight"), "data"),
     "dim": "axis",
     "index": "indices",
-    "input": "data",
     "max_sequence_lengths": "max_seq_len",
-    "params": "data",
-    "weight": "data",
 }
 
 _TENSORS: Final = ("data", "indices", "step_ids", "parent_ids", "max_seq_len", "end_token")

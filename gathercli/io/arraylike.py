@@ -49,16 +49,12 @@ _HOSTS: Final = (1, 3, 13)
 _LAZY: Final = ("resolve_conj", "resolve_neg")  # PyTorch's for a lazy conjugation or negation
 _UINT: Final = 1  # the DLPack type code of unsigned integers
 # Types that numpy lacks, by DLPack type code and bits.
-_CODES: Final = {
-    (4, 16): "bfloat16",
-    (7, 8): "float8_e3m4",
-    (8, 8): "float8_e4m3",
-    (9, 8): "float8_e4m3b11fnuz",
-    (10, 8): "float8_e4m3fn",
-    (11, 8): "float8_e4m3fnuz",
-    (12, 8): "float8_e5m2",
-    (13, 8): "float8_e5m2fnuz",
-    (14, 8): "float8_e8m0fnu",
+_FLOAT8: Final = (
+    *("e3m4", "e4m3", "e4m3b11fnuz", "e4m3fn", "e4m3fnuz"),
+    *("e5m2", "e5m2fnuz", "e8m0fnu"),
+)
+_CODES: Final = {(4, 16): "bfloat16"} | {
+    (code, 8): f"float8_{name}" for code, name in enumerate(_FLOAT8, 7)
 }
 
 

@@ -71,16 +71,9 @@ ONNX_13 = ONNX_11._replace(
 ROWS: tuple[op.Op, ...] = (OPENVINO_8, OPENVINO_7, OPENVINO_1, ONNX_13, ONNX_11, ONNX_1)
 
 RULES: tuple[Callable[[Call], None], ...] = (
-    type_rules.data_dtype,
-    type_rules.indices_dtype,
-    rules.call_rank,
-    rules.data_rank,
-    rules.axis_required,
-    rules.axis_type,
-    rules.axis_range,
-    rules.batch_dims_unsupported,
-    rules.batch_dims_range,
-    rules.batch_dims_axis,
+    *(type_rules.data_dtype, type_rules.indices_dtype, rules.call_rank, rules.data_rank),
+    *(rules.axis_required, rules.axis_type, rules.axis_range),
+    *(rules.batch_dims_unsupported, rules.batch_dims_range, rules.batch_dims_axis),
     rules.batch_shape,
 )
 

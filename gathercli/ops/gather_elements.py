@@ -53,19 +53,11 @@ ONNX_13 = ONNX_11._replace(
 ROWS: tuple[op.Op, ...] = (OPENVINO_6, ONNX_13, ONNX_11)
 
 RULES: tuple[Callable[[Call], None], ...] = (
-    type_rules.data_dtype,
-    type_rules.indices_dtype,
-    rules.call_rank,
-    rules.data_rank,
-    rules.indices_rank,
-    rules.axis_required,
-    rules.axis_type,
-    rules.axis_range,
-    rules.batch_dims_unsupported,
-    rules.batch_dims_range,
-    rules.batch_dims_axis,
-    rules.batch_shape,
-    rules.elements_shape,
+    *(type_rules.data_dtype, type_rules.indices_dtype),
+    *(rules.call_rank, rules.data_rank, rules.indices_rank),
+    *(rules.axis_required, rules.axis_type, rules.axis_range),
+    *(rules.batch_dims_unsupported, rules.batch_dims_range, rules.batch_dims_axis),
+    *(rules.batch_shape, rules.elements_shape),
 )
 
 

@@ -91,16 +91,10 @@ ONNX_13 = ONNX_12._replace(
 ROWS: tuple[op.Op, ...] = (OPENVINO_8, OPENVINO_5, ONNX_13, ONNX_12, ONNX_11)
 
 RULES: tuple[Callable[[Call], None], ...] = (
-    type_rules.data_dtype,
-    type_rules.indices_dtype,
-    rules.call_rank,
-    rules.data_rank,
-    rules.indices_rank,
-    rules.axis_unsupported,
-    rules.batch_dims_unsupported,
-    rules.batch_dims_range,
-    rules.indices_depth,
-    rules.batch_shape,
+    *(type_rules.data_dtype, type_rules.indices_dtype),
+    *(rules.call_rank, rules.data_rank, rules.indices_rank, rules.axis_unsupported),
+    *(rules.batch_dims_unsupported, rules.batch_dims_range),
+    *(rules.indices_depth, rules.batch_shape),
 )
 
 

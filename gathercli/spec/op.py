@@ -88,14 +88,9 @@ OUT_OF_RANGE_CHOICES: Final = tuple(
 )
 
 # The names of `OutOfRange` in other programs, with those here.
-OTHER_NAMES: Final = {
-    "clip": "clamp",
-    "raise": "error",
-    "fill": "zero",
-    "0": "zero",
-    "0.0": "zero",
-    "zeros": "zero",
-}
+OTHER_NAMES: Final = {"clip": "clamp", "raise": "error"} | dict.fromkeys(
+    ("fill", "0", "0.0", "zeros"), "zero"
+)
 
 
 _DONE = {

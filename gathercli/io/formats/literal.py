@@ -39,12 +39,9 @@ _TOKEN_PATTERN: Final = (
     r"""|(?P<single>'[^']*')|(?P<word>[^\s\[\],"']+))"""
 )
 _VALUE_WORDS: Final[dict[str, float | bool]] = {
+    **dict.fromkeys(("inf", "+inf", "infinity"), float("inf")),
+    **dict.fromkeys(("-inf", "-infinity"), float("-inf")),
     "nan": float("nan"),
-    "inf": float("inf"),
-    "+inf": float("inf"),
-    "-inf": float("-inf"),
-    "infinity": float("inf"),
-    "-infinity": float("-inf"),
     "true": True,
     "false": False,
 }
