@@ -118,10 +118,6 @@ def _power(s: int) -> int:
     return 1 << max(0, s - 1).bit_length()
 
 
-def _same(k: AnyArray, *_: int) -> AnyArray:
-    return k
-
-
 def _late(rows: AnyArray) -> AnyArray:
     flat = rows.reshape(-1, rows.shape[-1])
     return np.concatenate([np.zeros_like(flat[:1]), flat[:-1]]).reshape(rows.shape)
@@ -224,7 +220,7 @@ def orders(shape: tuple[int, ...], *, tuples: bool) -> Iterator[IndexOrder]:
             )
 
 
-AS_THEY_ARE: Final = IndexConversion("", _same)
+AS_THEY_ARE: Final = IndexConversion("", lambda k, *_: k)
 # A function for each row of `conversions` in the table.
 _CONVERSIONS: Final[dict[str, Conversion]] = {
     "cut to 32 bits": _cut("i4"),
@@ -302,14 +298,6 @@ def _clamped(k: AnyArray, s: int, other: int) -> Outcome:
     return _filled(np.clip(exact(k, s), 0, max(0, s - 1)), s, 0)
 
 
-def _clamped_above(k: AnyArray, s: int, other: int) -> Outcome:
-    return _filled(np.minimum(exact(k, s), s - 1), s, other)
-
-
-def _clamped_below(k: AnyArray, s: int, other: int) -> Outcome:
-    return _filled(np.maximum(exact(k, s), 0), s, other)
-
-
 def _padded(k: AnyArray, s: int, other: int, padding: int = -1) -> Outcome:
     """Fill for an index, and count other negative ones from the end."""
     at, fates = _filled(_wrapped(k, s), s, other)
@@ -322,10 +310,6 @@ def _unchecked(k: AnyArray, s: int, other: int) -> Outcome:
     return k, np.zeros_like(k)
 
 
-def _other_clamped(k: AnyArray, s: int, other: int) -> Outcome:
-    return _unchecked(np.clip(exact(k, s), 0, max(0, other - 1)), s, 0)
-
-
 def _row_of(function: Callable[[int], int]) -> Outcomes:
     """Return a treatment that reads one position for indices outside [0, s)."""
 
@@ -336,17 +320,8 @@ def _row_of(function: Callable[[int], int]) -> Outcomes:
     return treat
 
 
-def _bounded_by_another(k: AnyArray, s: int, other: int) -> Outcome:
-    _, fates = _filled(k, other, other)
-    return exact(k, s), fates
-
-
 def _after_moving(treat: Outcomes, k: AnyArray, s: int, other: int) -> Outcome:
     return treat(_negative_moved(k, s, other), s, other)
-
-
-def _modulo_another(k: AnyArray, s: int, other: int) -> Outcome:
-    return _unchecked(exact(k, max(1, other)) % max(1, other), s, 0)
 
 
 # The functions that the rows of `treatments` in the table name.
@@ -363,11 +338,13 @@ _TREATMENTS: Final[dict[str, Outcomes]] = {
     "last outside": lambda k, s, _: _filled(k, s - 1, 0),
     "first": _row_of(lambda _: 0),
     "last": _row_of(lambda s: s - 1),
-    "clamped above": _clamped_above,
-    "clamped below": _clamped_below,
-    "modulo another": _modulo_another,
-    "bounded by another": _bounded_by_another,
-    "clamped to another": _other_clamped,
+    "clamped above": lambda k, s, _: _filled(np.minimum(exact(k, s), s - 1), s, 0),
+    "clamped below": lambda k, s, _: _filled(np.maximum(exact(k, s), 0), s, 0),
+    "modulo another": lambda k, s, other: _unchecked(exact(k, max(1, other)) % max(1, other), s, 0),
+    "bounded by another": lambda k, s, other: (exact(k, s), _filled(k, other, 0)[1]),
+    "clamped to another": lambda k, s, other: _unchecked(
+        np.clip(exact(k, s), 0, max(0, other - 1)), s, 0
+    ),
 }
 
 

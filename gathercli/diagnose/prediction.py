@@ -12,17 +12,8 @@ from gathercli.compute.compare import Tolerance
 from gathercli.compute.storage import AnyArray, dtype_of, elements_at
 from gathercli.compute.storage import values as decoded
 from gathercli.compute.tensor import Tensor
+from gathercli.diagnose import index_hypotheses as indexing
 from gathercli.diagnose.call_hypotheses import FILLS, DataLayout, Frame, Reading
-from gathercli.diagnose.index_hypotheses import (
-    FILLED,
-    FOREIGN,
-    READ,
-    REFUSED,
-    IndexConversion,
-    IndexOrder,
-    Treatment,
-    exact,
-)
 from gathercli.diagnose.output_hypotheses import UNWRITTEN, OutputPlacement
 from gathercli.spec.call import Call
 from gathercli.spec.dtypes import COMPLEX128, FLOAT64, INT64, STRING
@@ -37,9 +28,9 @@ class Hypothesis(NamedTuple):
 
     frame: Frame
     layout: DataLayout
-    order: IndexOrder
-    conversion: IndexConversion
-    treatment: Treatment
+    order: indexing.IndexOrder
+    conversion: indexing.IndexConversion
+    treatment: indexing.Treatment
     reading: Reading
     placement: OutputPlacement
     # sizes of the axes of `data` that the conversion and the treatment take
@@ -123,7 +114,7 @@ class _Points:
         if self._hypothesis.treatment.keeps and at:
             self._keep(at, position, fates)
         self.fates, self.before = fates, position < 0
-        distance: AnyArray = np.where(fates == READ, np.abs(position), 0)
+        distance: AnyArray = np.where(fates == indexing.READ, np.abs(position), 0)
         return 0 * distance if self.at_front else distance
 
     def _resolve(self, raw: AnyArray) -> tuple[AnyArray, AnyArray]:
@@ -132,7 +123,7 @@ class _Points:
         conversion, treatment = self._hypothesis.conversion, self._hypothesis.treatment
         one, other = self._hypothesis.others
         position = np.zeros(raw.shape[:-1] if self._tuples else raw.shape, np.int64)
-        fates = np.full_like(position, READ)
+        fates = np.full_like(position, indexing.READ)
         columns = [raw[..., j] for j in range(raw.shape[-1])] if self._tuples else [raw]
         treat = treatment.function
         for along, k in zip(self._axes, columns, strict=True):
@@ -151,7 +142,7 @@ class _Points:
         flat = np.ravel_multi_index(np.broadcast_arrays(*at), shape).astype(np.int64)
         for _ in range(MAX_FILLED_RUN):
             flat -= 1
-            looks = (fates == FILLED) & (flat >= 0)
+            looks = (fates == indexing.FILLED) & (flat >= 0)
             if not looks.any():
                 return
             before = elements_at(self._indices, coordinates(flat[looks], shape))
@@ -217,8 +208,8 @@ class CellSource:
             at = np.where(before, 2 * front - at, at)
         outside = (at < 0) | (at >= self._size)
         beyond = self._hypothesis.treatment.outside
-        fates = np.where((fates == READ) & outside, beyond, fates)
-        return np.where(fates == READ, at, 0), fates
+        fates = np.where((fates == indexing.READ) & outside, beyond, fates)
+        return np.where(fates == indexing.READ, at, 0), fates
 
     @property
     def _points(self) -> tuple[str, _Points]:
@@ -236,13 +227,15 @@ class CellSource:
         ((_, axes),) = self.call.indexed.items()
         raw = points.raw if self.call.op.tuples else points.raw[..., None]
         columns = (np.broadcast_to(raw[..., j], cells.shape) for j in range(len(axes)))
-        return [(exact(k, each.size), each.size) for k, each in zip(columns, axes, strict=True)]
+        return [
+            (indexing.exact(k, each.size), each.size) for k, each in zip(columns, axes, strict=True)
+        ]
 
     def _beam_positions(self, cells: AnyArray) -> tuple[AnyArray, AnyArray]:
         name = next(iter(self.call.indexed))
         beams, none = self._beams
         at = self.call.family.sources(self.call, {name: beams}, cells)
-        fates = np.where(at < 0, none, READ)
+        fates = np.where(at < 0, none, indexing.READ)
         return np.where(at < 0, 0, at), fates
 
     @cached_property
@@ -262,9 +255,9 @@ class CellSource:
         converted = h.conversion.function(parents, along.size, h.others[0])
         position, fates = h.treatment.function(converted, along.size, h.others[1])
         outside = (position < 0) | (position >= along.size)
-        position = np.where((fates != READ) | outside, -1, position)
+        position = np.where((fates != indexing.READ) | outside, -1, position)
         position = np.broadcast_to(position, parents.shape)
-        none = int(fates.max()) if np.any(fates != READ) else int(FOREIGN)
+        none = int(fates.max()) if np.any(fates != indexing.READ) else int(indexing.FOREIGN)
         ignores, steps = h.frame.ignores, parents.shape[0] if parents.ndim else 0
         if ignores in _PARENTS and parents.size:
             changed = np.broadcast_to(_PARENTS[ignores](position), parents.shape)
@@ -291,7 +284,7 @@ class CellSource:
             first = np.where(is_end.any(axis=0), is_end.argmax(axis=0), steps)
             paths = paths._replace(beams=beams, ends=first)
         if ignores == "padding":
-            return np.where(paths.beams == ENDED, NO_BEAM, paths.cells()), int(FILLED)
+            return np.where(paths.beams == ENDED, NO_BEAM, paths.cells()), int(indexing.FILLED)
         return paths.beams if ignores in {"end", "all"} else paths.cells(), none
 
 
@@ -317,24 +310,24 @@ class Prediction:
         """Return what cells of the right output, as a placement gives them, hold, and the fates."""
         h, placed = self.hypothesis, cells
         empty = placed < 0
-        unwritten = np.where(placed == UNWRITTEN, FOREIGN, FILLED)
+        unwritten = np.where(placed == UNWRITTEN, indexing.FOREIGN, indexing.FILLED)
         if empty.all():
             return np.zeros(cells.shape, self._pool.storage), unwritten
         at_cells = np.where(empty, 0, placed) if empty.any() else placed
         at, fates = self.source.positions(at_cells)
         if h.layout.name and self._pool.size:
-            at = np.where(fates == READ, h.layout.moved(at), 0)
+            at = np.where(fates == indexing.READ, h.layout.moved(at), 0)
             outside = (at < 0) | (at >= self._pool.size)
-            fate = FILLED if h.layout.zeros else FOREIGN
-            fates = np.where((fates == READ) & outside, fate, fates)
-        elements = self._read(np.where((fates == READ) & ~empty, at, 0))
-        filled = (fates == FILLED) & ~empty
+            fate = indexing.FILLED if h.layout.zeros else indexing.FOREIGN
+            fates = np.where((fates == indexing.READ) & outside, fate, fates)
+        elements = self._read(np.where((fates == indexing.READ) & ~empty, at, 0))
+        filled = (fates == indexing.FILLED) & ~empty
         if filled.any():
             is_text = "U" in (elements.dtype.kind, self._output.kind)
             dtype = elements.dtype if is_text else self._output
             fill = FILLS[h.treatment.fill](dtype)
             if fill is None:
-                fates = np.where(filled, REFUSED, fates)
+                fates = np.where(filled, indexing.REFUSED, fates)
             else:
                 if fill:
                     elements = elements.astype(np.result_type(elements.dtype, dtype))
