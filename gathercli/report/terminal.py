@@ -54,23 +54,19 @@ def width_of(fd: int) -> int | None:
     columns = _number("COLUMNS")
     if not is_terminal(fd):
         return columns if fd == STDOUT else None
-    if columns is not None:
-        return columns
-    try:
-        return os.get_terminal_size(fd).columns or DEFAULT_WIDTH
-    except OSError:
-        return DEFAULT_WIDTH
+    return columns or _size_of(fd).columns or DEFAULT_WIDTH
 
 
 def height_of(fd: int) -> int:
     """Return the lines of a terminal."""
-    lines = _number("LINES")
-    if lines is not None:
-        return lines
+    return _number("LINES") or _size_of(fd).lines or DEFAULT_HEIGHT
+
+
+def _size_of(fd: int) -> os.terminal_size:
     try:
-        return os.get_terminal_size(fd).lines or DEFAULT_HEIGHT
+        return os.get_terminal_size(fd)
     except OSError:
-        return DEFAULT_HEIGHT
+        return os.terminal_size((0, 0))
 
 
 def _number(name: str) -> int | None:
