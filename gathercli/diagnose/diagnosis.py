@@ -152,14 +152,8 @@ def diagnose(
         call = ops.bind(row, *map(Operand.of, tensors), **policies, **attrs)
     except OperatorError as error:
         call, refusal = None, error
-    asked = Call(
-        row,
-        family_of(row.family),
-        {},
-        {},
-        negative=Negative(negative),
-        out_of_range=OutOfRange(out_of_range),
-    )
+    ways: Any = {"negative": Negative(negative), "out_of_range": OutOfRange(out_of_range)}
+    asked = Call(row, family_of(row.family), {}, {}, **ways)
     named = dict(zip([each.name for each in row.inputs], tensors, strict=True))
     output = ObservedOutput(wrong, tolerance or Tolerance())
     candidates = Candidates(row, attrs, call, named, output=output, policy=specified(asked))

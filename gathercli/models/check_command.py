@@ -38,15 +38,7 @@ from gathercli.models.files import (
 from gathercli.models.lint import findings, unproven
 from gathercli.models.node_call import MODEL_NODE
 from gathercli.models.targets import ConversionTarget, across_targets, target, target_names
-from gathercli.report.terminal import (
-    ERROR_STYLE,
-    Report,
-    assembled,
-    print_text,
-    rendered,
-    wants_color,
-    width_of,
-)
+from gathercli.report import terminal
 from gathercli.report.versions import hanging
 from gathercli.report.words import cut, error_fields
 from gathercli.spec import rules
@@ -132,7 +124,7 @@ def run(
         messages.notes += [f"{some(names, 3)}: {note}" for note, names in noted.items()]
         if options.fmt == "json":
             report = ModelCheck.of(checked, [each.name for each in targets])
-            print_text(json.dumps(report.to_json()) + "\n")
+            terminal.print_text(json.dumps(report.to_json()) + "\n")
         if junit is not None:
             _write_junit(junit, checked, monotonic() - start)
         if sarif is not None:
@@ -142,7 +134,7 @@ def run(
     if len(checked) == 1 and errors:
         raise errors[0]
     if options.fmt != "json":
-        print_text(total(checked))
+        terminal.print_text(total(checked))
     messages.print()
     failing = any(each.level != verdict.NOTE for model in checked for each in model.findings)
     return max((error.status for error in errors), default=int(failing))
@@ -222,10 +214,10 @@ def _print(
     if model.error is not None and not alone:
         messages.print_error(model.error)
     if options.fmt != "json":
-        width, color = width_of(STDOUT), wants_color(messages.color, STDOUT)
+        width, color = terminal.width_of(STDOUT), terminal.wants_color(messages.color, STDOUT)
         levels = (verdict.ERROR, verdict.WARNING) if messages.quiet else _LEVEL_STYLES
         for each in model.lines(width, levels):
-            print_text(rendered(each, color=color))
+            terminal.print_text(terminal.rendered(each, color=color))
 
 
 def _junit_report(path: str) -> JUnitReport:
@@ -249,7 +241,11 @@ def _write_junit(junit: JUnitReport, checked: Sequence[CheckedModel], seconds: f
 
 # Reports
 
-_LEVEL_STYLES: Final = {verdict.ERROR: ERROR_STYLE, verdict.WARNING: "yellow", verdict.NOTE: "cyan"}
+_LEVEL_STYLES: Final = {
+    verdict.ERROR: terminal.ERROR_STYLE,
+    verdict.WARNING: "yellow",
+    verdict.NOTE: "cyan",
+}
 
 
 class CheckedModel(NamedTuple):
@@ -328,7 +324,7 @@ class ModelVerdict:
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class ModelCheck(Report):
+class ModelCheck(terminal.Report):
     """What the nodes of models refuse or fill, and what targets change."""
 
     targets: tuple[str, ...]
@@ -348,10 +344,10 @@ class ModelCheck(Report):
 
     def styled(self, width: int | None) -> Styled:
         """Write a line for each finding, and their number."""
-        text = assembled(())
+        text = terminal.assembled(())
         for model in self._checked:
             if model.error is not None:
-                text.append(f"{model.path}: {model.error.message}\n", ERROR_STYLE)
+                text.append(f"{model.path}: {model.error.message}\n", terminal.ERROR_STYLE)
             for each in model.lines(width):
                 text.append_text(each)
         return text.append(total(self._checked))

@@ -74,19 +74,13 @@ def _takes(row: Op, call: Call) -> bool:
 
 def _of_framework(each: FrameworkFile) -> list[ConversionTarget]:
     """Return the targets of a framework: one for each number, or itself if it counts none."""
-    numbers = dict.fromkeys(row.op.id for row in each.rows if row.op.version)
-    return [
-        ConversionTarget(
-            name,
-            [
-                row.op
-                for row in each.target
-                if row not in each.rows or row.op.id in (name, f"{row.op}")
-            ],
-            each.sources,
+    numbers, targets = dict.fromkeys(row.op.id for row in each.rows if row.op.version), []
+    for name in numbers or [each.name]:
+        rows = (
+            row for row in each.target if row not in each.rows or row.op.id in (name, f"{row.op}")
         )
-        for name in numbers or [each.name]
-    ]
+        targets.append(ConversionTarget(name, [row.op for row in rows], each.sources))
+    return targets
 
 
 @cache

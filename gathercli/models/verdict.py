@@ -118,16 +118,9 @@ class ModelFinding:
 
 def finding_of(error: GatherError) -> Finding:
     """Return a refusal as a finding."""
-    return Finding(
-        error.rule,
-        error.statement,
-        where=error.where,
-        value=error.value,
-        expected=error.expected,
-        remark=error.remark,
-        unsaid=error.unsaid,
-        number=error.count,
-    )
+    names = ("where", "value", "expected", "remark", "unsaid")
+    same = {name: getattr(error, name) for name in names}
+    return Finding(error.rule, error.statement, number=error.count, **same)
 
 
 def finding_of_adjustment(adjustment: Adjustment) -> Finding:
