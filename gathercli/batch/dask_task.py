@@ -69,7 +69,6 @@ def do(
 
 
 def _worker_error(why: str) -> RuntimeError:
-    """Return an error with the address of this worker."""
     return RuntimeError(f"the one at {get_worker().address} {why}")
 
 

@@ -228,7 +228,6 @@ class JUnitReport:
 
 
 def _case(line: dict[str, Any], file: str, at: int) -> str:
-    """Return a job as a test case."""
     kind = line.get("operator") or "gathercli"
     seconds = float(line.get("seconds") or 0)
     head = f'<testcase classname={_quoted(kind)} name={_quoted(line["id"])} time="{seconds:.6f}"'
@@ -244,7 +243,6 @@ def _case(line: dict[str, Any], file: str, at: int) -> str:
 
 
 def _head(totals: BatchTotals, seconds: float) -> str:
-    """Return the text before the cases."""
     counts = totals.counts
     skipped = f' skipped="{counts[SKIPPED]}"' if SKIPPED in counts else ""
     return (

@@ -145,7 +145,6 @@ class Messages(ErrorOptions):
         return inputs
 
     def _prompt(self, what: str) -> None:
-        """Prompt for input if standard input is a terminal."""
         if terminal.is_terminal(STDIN) and not self.is_silent:
             text = f"type {what}, such as 0,1,2 or [[0,1],[2,3]], and end it with Ctrl-D"
             self._print(self._note(text))

@@ -233,7 +233,6 @@ def _wrong_value(line: CommandLine, error: WordsError) -> UsageError:
 
 
 def _range(param: Parameter) -> str:
-    """Describe the numbers that an option accepts."""
     what = "an integer" if param.kind is int else "a number"
     if param.min is None:
         return what

@@ -218,7 +218,6 @@ def _check_place(value: Any, name: str, exports: bool) -> None:
 
 
 def _from_dlpack(value: Any) -> Tensor:
-    """View an array that an object exports by DLPack."""
     try:
         array: AnyArray = np.from_dlpack(value)
     except Exception:
