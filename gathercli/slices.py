@@ -15,19 +15,12 @@ if TYPE_CHECKING:
     from typing import Any, Final
 
 
-class CommandEntry(NamedTuple):
-    """The module with a command's function ``run``, and a line of help."""
-
-    module: str
-    help: str
-
-
 class Slice(NamedTuple):
     """What a slice gives to the core."""
 
     name: str  # its folder
-    commands: Mapping[str, CommandEntry]  # its commands, by name
-    forms: Mapping[str, CommandEntry] = {}  # commands of the core in a form for models
+    commands: Mapping[str, str]  # the modules of its commands, by name
+    forms: Mapping[str, str] = {}  # those of commands of the core in a form for models
     takes: Mapping[str, str] = {}  # functions that tell the lines of each form from the others
     words: Mapping[str, str] = {}  # expand words of a command, by a text that one of them has
     patterns: Mapping[str, str] = {}  # jobs of `batch` from a file and `--feed`, by suffix
@@ -49,21 +42,12 @@ MODEL_SUFFIXES: Final = (".onnx", ".xml")  # the suffixes of models
 SLICES: Final = (
     Slice(
         "batch",
-        commands={
-            "batch": CommandEntry(
-                "batch.command", "Run thousands of jobs from a file and report on each."
-            )
-        },
+        commands={"batch": "batch.command"},
         options={"workers": "batch.cluster_options:ChunkClusterOptions"},
     ),
     Slice(
         "explain",
-        commands={
-            "explain": CommandEntry("explain.command", "Draw where every output cell came from."),
-            "demo": CommandEntry(
-                "explain.demo", "Learn the operators in short lessons, each with a question."
-            ),
-        },
+        commands={"explain": "explain.command", "demo": "explain.demo"},
         options={
             "pictures of check": "explain.pictures:IllegalPictures",
             "pictures of compare": "explain.pictures:VersionPictures",
@@ -73,19 +57,8 @@ SLICES: Final = (
     ),
     Slice(
         "models",
-        commands={
-            "model": CommandEntry(
-                "models.command", "List the Gather nodes of a model, and what each refuses."
-            )
-        },
-        forms={
-            "check": CommandEntry(
-                "models.check_command", "Check the nodes of models, and what targets change."
-            ),
-            "compare": CommandEntry(
-                "models.compare_command", "Compare the nodes of two models, and what they give."
-            ),
-        },
+        commands={"model": "models.command"},
+        forms={"check": "models.check_command", "compare": "models.compare_command"},
         takes={"check": "models:is_check", "compare": "models:is_compare"},
         words=dict.fromkeys(MODEL_SUFFIXES, "models.node_call:expand"),
         patterns=dict.fromkeys(MODEL_SUFFIXES, "models.node_call:fed_call"),
@@ -94,11 +67,7 @@ SLICES: Final = (
     ),
     Slice(
         "runtimes",
-        commands={
-            "reproduce": CommandEntry(
-                "runtimes.command", "Write a folder that shows what a runtime does with a call."
-            )
-        },
+        commands={"reproduce": "runtimes.command"},
         options={
             "runtimes": "runtimes.command:TimedRuntimes",
             "runtimes of batch": "runtimes.command:BatchRuntimes",
@@ -109,30 +78,41 @@ SLICES: Final = (
     ),
     Slice(
         "translate",
-        commands={
-            "translate": CommandEntry(
-                "translate.command", "Write the call in another framework, as code or as a graph."
-            )
-        },
+        commands={"translate": "translate.command"},
         examples={"TARGET": "translate.targets:example"},
     ),
     Slice(
         "diagnose",
-        commands={
-            "diagnose": CommandEntry(
-                "diagnose.command", "Name what explains a wrong output, and who does that."
-            )
-        },
+        commands={"diagnose": "diagnose.command"},
         tests={"mismatch": "diagnose.python:mismatch"},
         advice={"warnings": "diagnose.warnings:warnings"},
     ),
 )
 
-# The commands in the order of help, after those of the operators.
-COMMAND_ORDER: Final = (
-    *("shape", "explain", "check", "compare", "diagnose", "reproduce", "translate", "batch"),
-    *("convert", "info", "model", "demo", "ops", "man", "completion"),
-)
+
+# Lines of help of the commands, in their order behind those of the operators.
+SUMMARIES: Final = {
+    "shape": "Infer the output shape from shapes alone.",
+    "explain": "Draw where every output cell came from.",
+    "check": "List illegal indices of a call or in models, and what every version does.",
+    "compare": "Run the same inputs through every version and compare results.",
+    "diagnose": "Name what explains a wrong output, and who does that.",
+    "reproduce": "Write a folder that shows what a runtime does with a call.",
+    "translate": "Write the call in another framework, as code or as a graph.",
+    "batch": "Run thousands of jobs from a file and report on each.",
+    "convert": "Convert tensors between the formats, whole folders of them.",
+    "info": "Describe files: type, shape, statistics, a preview.",
+    "model": "List the Gather nodes of a model, and what each refuses.",
+    "demo": "Learn the operators in short lessons, each with a question.",
+    "ops": "List, describe, compare and find operator versions.",
+    "man": "Show the manual.",
+    "completion": "Print the completion script of a shell.",
+}
+# Of those that have a form for models.
+SUMMARIES_OF_MODELS: Final = {
+    "check": "Check the nodes of models, and what targets change.",
+    "compare": "Compare the nodes of two models, and what they give.",
+}
 
 
 def given_names(seam: str) -> list[str]:

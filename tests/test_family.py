@@ -10,12 +10,11 @@ import pytest
 
 from gathercli import ops
 from gathercli.batch.work import Settings, line_of
-from gathercli.cli.registry import COMMANDS
+from gathercli.cli.registry import COMMANDS, CommandEntry
 from gathercli.compute.bound import BoundCall
 from gathercli.compute.run import run_arrays as gather
 from gathercli.compute.tensor import Tensor
 from gathercli.errors import InputError, OperatorError, OutOfRangeError
-from gathercli.slices import CommandEntry
 from gathercli.spec import rules, type_rules
 from gathercli.spec.call import Call, CallContext, Operand
 from gathercli.spec.dtypes import DTYPES, INT64

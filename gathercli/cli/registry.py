@@ -5,28 +5,36 @@ from __future__ import annotations
 from gathercli.cli.declarations import Command
 from gathercli.cli.parser import CommandLine
 from gathercli.ops import FAMILIES, summary
-from gathercli.records import Final, Sequence
-from gathercli.slices import COMMAND_ORDER, SLICES, CommandEntry, given
+from gathercli.records import Final, NamedTuple, Sequence
+from gathercli.slices import SLICES, SUMMARIES, SUMMARIES_OF_MODELS, given
 
-_HELP: Final = {
-    "shape": "Infer the output shape from shapes alone.",
-    "check": "List illegal indices of a call or in models, and what every version does.",
-    "compare": "Run the same inputs through every version and compare results.",
-    "convert": "Convert tensors between the formats, whole folders of them.",
-    "info": "Describe files: type, shape, statistics, a preview.",
-    "ops": "List, describe, compare and find operator versions.",
-    "man": "Show the manual.",
-    "completion": "Print the completion script of a shell.",
-}
-_EVERY: Final = {
-    **{name: CommandEntry("cli.commands.operators", summary(f)) for name, f in FAMILIES.items()},
-    **{name: CommandEntry(f"cli.commands.{name}", text) for name, text in _HELP.items()},
-    **{name: entry for each in SLICES for name, entry in each.commands.items()},
+
+class CommandEntry(NamedTuple):
+    """The module with a command's function ``run``, and a line of help."""
+
+    module: str
+    help: str
+
+
+_OF_THE_CORE: Final = ("shape", "check", "compare", "convert", "info", "ops", "man", "completion")
+_MODULES: Final = {name: f"cli.commands.{name}" for name in _OF_THE_CORE} | {
+    name: module for each in SLICES for name, module in each.commands.items()
 }
 # The commands by name, in the order of help.
-COMMANDS: Final = {name: _EVERY[name] for name in (*FAMILIES, *COMMAND_ORDER) if name in _EVERY}
+COMMANDS: Final = {
+    **{name: CommandEntry("cli.commands.operators", summary(f)) for name, f in FAMILIES.items()},
+    **{
+        name: CommandEntry(_MODULES[name], SUMMARIES[name])
+        for name in SUMMARIES
+        if name in _MODULES
+    },
+}
 # The commands that also take models in place of an operator and tensors, in that form.
-OF_MODELS: Final = {name: entry for each in SLICES for name, entry in each.forms.items()}
+OF_MODELS: Final = {
+    name: CommandEntry(module, SUMMARIES_OF_MODELS[name])
+    for each in SLICES
+    for name, module in each.forms.items()
+}
 
 
 def takes_models(name: str, words: Sequence[str]) -> bool:
