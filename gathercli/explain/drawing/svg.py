@@ -12,7 +12,9 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from html import escape
+from itertools import chain
 from math import prod, sqrt
+from operator import itemgetter
 from typing import Any, Final, Literal, NamedTuple
 
 from gathercli.errors import UsageError
@@ -242,7 +244,7 @@ def style_sheet(kind: str, theme: Theme | None = None) -> str:
 
 
 _TAG: Final = re.compile(r"<(/?)([a-z]+)([^<>]*?)(/?)>")
-_COMPOUND: Final = re.compile(r"([a-z]*)((?:\.[\w-]+)*)(?::not\(\.([\w-]+)\))?")
+_CLASS: Final = re.compile(r"(:not\()?\.([\w-]+)\)?")  # of a selector
 # What attributes are without a rule.
 _INITIAL: Final = {
     "stroke": "none",
@@ -252,75 +254,58 @@ _INITIAL: Final = {
     "opacity": "1",
 }
 
-_Element = tuple[str, frozenset[str]]  # a tag and its classes
 
-
-class _Rule(NamedTuple):
-    """A rule of a style sheet: what matches it, the outermost first, and attributes."""
-
-    compounds: list[tuple[str, frozenset[str], str | None]]  # a tag, classes, one that is not there
-    values: dict[str, str]
-
-    def matches(self, path: Sequence[_Element]) -> bool:
-        """Return whether the last element of a path matches, within the others."""
-        *above, own = self.compounds
-        rest = list(path[:-1])
-        return _fits(own, path[-1]) and all(
-            any(_fits(each, rest.pop()) for _ in range(len(rest))) for each in reversed(above)
-        )
-
-
-def _fits(compound: tuple[str, frozenset[str], str | None], each: _Element) -> bool:
-    tag, classes, absent = compound
-    return tag in ("", each[0]) and classes <= each[1] and absent not in each[1]
+def _pattern(selector: str) -> re.Pattern[str]:
+    """Return what finds a selector at the end of the path of an element: ``/g.cell.c1/rect``."""
+    found = _CLASS.sub(lambda c: f"(?{'!' if c[1] else '='}[^/]*\\.{c[2]}(?![\\w-]))", selector)
+    return re.compile(f"/{found.replace(' ', '[^/]*/(?:.*/)?')}[^/]*$")
 
 
 @cache
-def _inline_rules(kinds: tuple[str, ...], theme: Theme) -> list[_Rule]:
-    """Return the rules of a theme, those that override others last."""
+def _inline_rules(
+    kinds: tuple[str, ...], theme: Theme
+) -> list[tuple[int, re.Pattern[str], dict[str, str]]]:
+    """Return ranks, selectors and attributes of a theme, those that override others last."""
     rules = []
-    for kind in kinds:
-        for selectors, body in (*_rules(kind, None), *_rules(kind, theme)):
-            values = dict(part.split(":", 1) for part in body.split(";"))
-            if font := re.fullmatch(r"(?:(\d+) )?([\d.]+)px (.*)", values.pop("font", "")):
-                weight, size, family = font.groups()
-                values = {"font-size": size, "font-family": family, **values}
-                values["font-weight"] = weight or values.get("font-weight", "400")
-            values = {name: value.removesuffix("px") for name, value in values.items()}
-            for selector in selectors.split(","):
-                found = [_COMPOUND.fullmatch(each) for each in selector.split()]
-                parts = [each.groups("") for each in found if each]
-                compounds = [(t, frozenset(c.split(".")[1:]), no or None) for t, c, no in parts]
-                rules.append(_Rule(compounds, values))
-    return sorted(rules, key=lambda rule: sum(len(each[1]) * 9 + bool(each[0]) for each in rule[0]))
+    for selectors, body in chain(*(_rules(kind, each) for kind in kinds for each in (None, theme))):
+        values = dict(part.split(":", 1) for part in body.split(";"))
+        if font := re.fullmatch(r"(?:(\d+) )?([\d.]+)px (.*)", values.pop("font", "")):
+            weight, size, family = font.groups()
+            values = {"font-size": size, "font-family": family, **values}
+            values["font-weight"] = weight or values.get("font-weight", "400")
+        values = {name: value.removesuffix("px") for name, value in values.items()}
+        for selector in selectors.split(","):
+            rank = 9 * selector.count(".") + len(re.findall("(?:^| )[a-z]", selector))
+            rules.append((rank, _pattern(selector), values))
+    return sorted(rules, key=itemgetter(0))
 
 
 def inlined(lines: Sequence[str], kinds: tuple[str, ...], theme: Theme) -> Iterator[str]:
     """Yield markup with the styles of a theme as attributes, where they differ from what is so."""
-    rules, path = _inline_rules(kinds, theme), list[_Element]()
-    found: dict[tuple[_Element, ...], tuple[dict[str, str], str]] = {(): (_INITIAL, "")}
+    rules, path = _inline_rules(kinds, theme), ""
 
-    def styles(key: tuple[_Element, ...]) -> tuple[dict[str, str], str]:
+    @cache
+    def styles(path: str) -> tuple[dict[str, str], str]:
         """Return all values of an element, and the attributes that it needs."""
-        if key not in found:
-            # The root has the styles of text, which all inherits.
-            own = key if len(key) > 1 else (("text", key[0][1]),)
-            values = {n: v for rule in rules if rule.matches(own) for n, v in rule.values.items()}
-            before = {**styles(key[:-1])[0], "opacity": "1"}
-            changed = {n: v for n, v in values.items() if before.get(n) != v}
-            found[key] = before | values, "".join(f' {n}="{safe(v)}"' for n, v in changed.items())
-        return found[key]
+        above, _, own = path.rpartition("/")
+        if not own:
+            return _INITIAL, ""
+        styled = path if above else path.replace("svg", "text", 1)  # which all inherits
+        values = {n: v for _, rule, each in rules if rule.search(styled) for n, v in each.items()}
+        before = {**styles(above)[0], "opacity": "1"}
+        changed = {n: v for n, v in values.items() if before.get(n) != v}
+        return before | values, "".join(f' {n}="{safe(v)}"' for n, v in changed.items())
 
     def replaced(tag: re.Match[str]) -> str:
+        nonlocal path
         closes, name, attributes, empty = tag.groups()
         if closes:
-            path.pop()
+            path = path.rpartition("/")[0]
             return tag[0]
         classes = re.search(r' class="([^"]*)"', attributes)
-        path.append((name, frozenset(classes[1].split() if classes else ())))
-        added = styles(tuple(path))[1]
-        if empty:
-            path.pop()
+        own = "/" + ".".join([name, *(classes[1].split() if classes else ())])
+        added = styles(path + own)[1]
+        path += "" if empty else own
         return f"<{name}{attributes}{added}{empty}>"
 
     return (_TAG.sub(replaced, line) for line in lines)
