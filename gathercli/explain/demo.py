@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from rich.text import Text
 
-from gathercli.cli.declarations import OUTPUT, VIEW, Answer, argument, flag, option
+from gathercli.cli.declarations import OUTPUT, VIEW, Answer, Options, argument, flag, option
 from gathercli.cli.messages import ErrorOptions, Messages
 from gathercli.cli.options import TEXT_FORMAT, VARIABLE, Limits
 from gathercli.errors import UsageError
@@ -40,23 +40,6 @@ _HEADING_SIZE: Final = 22  # pixels of a bold heading of a drawing
 _TERM_COLUMNS: Final = 12  # the columns of a label beside its text
 
 MOST_LESSON_COLUMNS: Final = 100
-
-SHOW_ANSWER: Final = flag(VIEW, "--answer", help="Also answer the question of the lesson.")
-LIST_LESSONS: Final = flag(VIEW, "--list", help="List the lessons.")
-ALL_LESSONS: Final = flag(
-    VIEW,
-    "--all",
-    help="Show every lesson: with keys on a terminal, elsewhere one after another, and the answers "
-    "at the end.",
-)
-SAVE: Final = option(
-    OUTPUT,
-    "--save",
-    metavar="PATH",
-    once=True,
-    help="Also keep the picture: .svg, .png, .pdf, .html or .txt; of the lesson models the .onnx. "
-    "With --all keep a site in a folder: an index, and a page a lesson.",
-)
 
 
 class DemoLesson(NamedTuple):
@@ -138,25 +121,21 @@ def _folded(command: str, indent: str) -> str:
     return f"\n{indent}".join(lines)
 
 
-LESSON_NAME: Final = argument(
-    "[NAME]",
-    "The name of a lesson, its start, or its number; default 1.",
-    default=None,
-    known=lambda: [*_NAMES, *_NUMBERS],
-)
+class LessonOptions(Options):
+    """The lessons to show, and where to keep them."""
+
+    name: str | None = argument("[NAME]", default=None, known=lambda: [*_NAMES, *_NUMBERS])
+    answer: bool = flag(VIEW, "--answer")
+    list_lessons: bool = flag(VIEW, "--list")
+    all_lessons: bool = flag(VIEW, "--all")
+    save: str | None = option(OUTPUT, "--save", metavar="PATH", once=True)
+    fmt: str = TEXT_FORMAT
 
 
-def run(
-    *,
-    name: str | None = LESSON_NAME,
-    answer: bool = SHOW_ANSWER,
-    list_lessons: bool = LIST_LESSONS,
-    all_lessons: bool = ALL_LESSONS,
-    save: str | None = SAVE,
-    fmt: str = TEXT_FORMAT,
-    errors: ErrorOptions,
-) -> Answer:
+def run(options: LessonOptions, errors: ErrorOptions) -> Answer:
     """Show one lesson, all of them, or their names; write a picture or a site."""
+    name, answer, save = options.name, options.answer, options.save
+    list_lessons, all_lessons = options.list_lessons, options.all_lessons
     if sum((name is not None or answer, list_lessons, all_lessons)) > 1:
         flags = {"--answer": answer, "--list": list_lessons, "--all": all_lessons}
         words = filter(None, (name, *(flag for flag in flags if flags[flag])))
@@ -170,7 +149,7 @@ def run(
     remarks: tuple[str, ...] = ()
     if save is not None:
         remarks = _saved_site(save) if all_lessons else _saved(LESSONS[number], save)
-    if fmt == "json":
+    if options.fmt == "json":
         every = [{"number": n, **each._asdict()} for n, each in enumerate(LESSONS, 1)]
         made = json.dumps(every if all_lessons or list_lessons else every[number]) + "\n"
         return Answer(lambda *_: "", lambda: made, remarks=remarks)

@@ -129,7 +129,6 @@ def _drawable(info: Info) -> tuple[Tensor, Summary]:
         hint = name and Hint("{source} is one of them", source=f"{info.file}#{name}")
         raise UsageError(what, expected="one to draw", hint=hint)
     if (reason := undrawable(info.tensor)) is not None:
-        raise UsageError(
-            f"cannot draw `{clean(info.file)}`, as {reason}", subject="--save", expected="numbers"
-        )
+        what = f"cannot draw `{clean(info.file)}`, as {reason}"
+        raise UsageError(what, subject="--save", expected="numbers")
     return info.tensor, info.summary
