@@ -240,31 +240,26 @@ def _known(h: Hypothesis, candidates: Candidates) -> tuple[str, ...]:
     """Return who is known to do all departures of a hypothesis; nobody if one has none."""
     dtype, rows = next(iter(candidates.tensors.values())).dtype, every_row(candidates.row.family)
 
-    def names(
-        table: str, condition: Callable[[FrameworkRow, Adaptation], bool] = lambda *_: False
-    ) -> list[str]:
-        doing = [row.name for row in rows if condition(row, row.op.adapts or Adaptation())]
-        is_said = partial(_is_said, table, getattr(h, table).name, candidates)
-        facts = [*_FACTS, *(fact for each in every_framework() for fact in each.known)]
-        return doing + [fact["who"] for fact in facts if is_said(fact)]
+    facts = [*_FACTS, *(fact for each in every_framework() for fact in each.known)]
+    conditions: dict[str, Callable[[FrameworkRow, Adaptation], bool]] = {
+        "conversion": lambda _, how: how.index_bits == h.conversion.bits,
+        "treatment": lambda row, _: (
+            (row.op.negative, row.op.out_of_range.done) == h.treatment.fates
+        ),
+        "reading": lambda _, how: (
+            dtype in how.narrow and how.narrow[dtype].name == h.reading.narrow
+        ),
+    }
 
-    cuts = names("conversion", lambda _, how: how.index_bits == h.conversion.bits)
-    treats = names(
-        "treatment", lambda row, _: (row.op.negative, row.op.out_of_range.done) == h.treatment.fates
-    )
-    narrows = names(
-        "reading", lambda _, how: dtype in how.narrow and how.narrow[dtype].name == h.reading.narrow
-    )
-    by_row = (
-        (h.frame, [*_callers(h, candidates), *names("frame")]),
-        (h.layout, names("layout")),
-        (h.order, names("order")),
-        (h.conversion, cuts),
-        (h.treatment, treats),
-        (h.reading, narrows),
-        (h.placement, names("placement")),
-    )
-    first, *others = [names for row, names in by_row if row.name] or [[]]
+    def names(table: str) -> list[str]:
+        does = conditions.get(table)
+        doing = [row.name for row in rows if does and does(row, row.op.adapts or Adaptation())]
+        is_said = partial(_is_said, table, getattr(h, table).name, candidates)
+        calling = _callers(h, candidates) if table == "frame" else ()
+        return [*doing, *calling, *(fact["who"] for fact in facts if is_said(fact))]
+
+    named = [names(table) for table, row in zip(h._fields, h.rows, strict=False) if row.name]
+    first, *others = named or [[]]
     return tuple(name for name in dict.fromkeys(first) if all(name in each for each in others))
 
 
