@@ -115,6 +115,7 @@ def is_by_chance(explained: int, cells: int, likelihood: float, departures: int)
 
 # The wrong cells that prove no, one and two departures; of all pairs some explain fewer by chance.
 PROVING_CELLS: Final = (0, 2, 6)
+MAX_UNPROVED: Final = 4  # the most pairs on few wrong cells that are worth a line each
 FEW_FOREIGN: Final = 3  # cells that hold one value, which is then no memory from elsewhere
 FEW_CELLS: Final = 192  # cells of each kind, right and wrong, that every combination is tried on
 MORE_CELLS: Final = 1 << 14  # cells that the best combinations are tried on
@@ -169,7 +170,10 @@ class Search:
                 break
             self._few = np.union1d(self._few, contrary)
             self._placed_few.clear()
-        if not best or best[0].score.is_whole:
+        pairs = [each for each in best if each.hypothesis.departures > 1 and not each.proves]
+        if MAX_UNPROVED < len(pairs) < len(best):  # of so many some explain anything
+            best = [each for each in best if each not in pairs]
+        if not best or best[0].is_whole:
             return best
         cells = self._few if asked is None else self.wrong_cells(asked, MORE_CELLS)
         return [each._replace(by_chance=self._is_chance(each, cells)) for each in best]
