@@ -49,13 +49,6 @@ _MOST_PIXELS: Final = 24_000_000
 # The least part of `_PNG_DENSITY`, below which no text is readable.
 _LEAST_DENSITY_PART: Final = 0.25
 
-_TYPST_PAGE: Final = b"""\
-#set document(date: none, title: sys.inputs.title)
-#set page(width: auto, height: auto, margin: 0pt)
-#set page(fill: if sys.inputs.ground == "" { none } else { rgb(sys.inputs.ground) })
-#image(bytes(sys.inputs.drawing), format: "svg", alt: sys.inputs.description)
-"""
-
 
 def safe(text: str) -> str:
     """Escape markup, and replace characters that XML excludes."""
@@ -245,14 +238,6 @@ def style_sheet(kind: str, theme: Theme | None = None) -> str:
 
 _TAG: Final = re.compile(r"<(/?)([a-z]+)([^<>]*?)(/?)>")
 _CLASS: Final = re.compile(r"(:not\()?\.([\w-]+)\)?")  # of a selector
-# What attributes are without a rule.
-_INITIAL: Final = {
-    "stroke": "none",
-    "stroke-width": "1",
-    "text-anchor": "start",
-    "font-weight": "400",
-    "opacity": "1",
-}
 
 
 def _pattern(selector: str) -> re.Pattern[str]:
@@ -289,7 +274,7 @@ def inlined(lines: Sequence[str], kinds: tuple[str, ...], theme: Theme) -> Itera
         """Return all values of an element, and the attributes that it needs."""
         above, _, own = path.rpartition("/")
         if not own:
-            return _INITIAL, ""
+            return _STYLES["initial"], ""
         styled = path if above else path.replace("svg", "text", 1)  # which all inherits
         values = {n: v for _, rule, each in rules if rule.search(styled) for n, v in each.items()}
         before = {**styles(above)[0], "opacity": "1"}
@@ -396,23 +381,15 @@ def _arrow(arrow: Arrow) -> str:
 
 
 def _caption(caption: Caption) -> str:
-    anchor = None if caption.anchor == "start" else caption.anchor
+    x, y, words, kind, anchor, spans = caption
+    side = None if anchor == "start" else anchor
     parts, end = list[str](), 0
-    for start, stop, kind in caption.spans:
-        parts += [safe(caption.text[end:start])]
-        parts += [element("tspan", safe(caption.text[start:stop]), class_=kind)]
+    for start, stop, role in spans:
+        parts += [safe(words[end:start]), element("tspan", safe(words[start:stop]), class_=role)]
         end = stop
-    parts.append(safe(caption.text[end:]))
-    spaces = "preserve" if "  " in caption.text else None
-    return element(
-        "text",
-        *parts,
-        xml_space=spaces,
-        x=caption.x,
-        y=caption.y,
-        class_=caption.kind,
-        text_anchor=anchor,
-    )
+    parts.append(safe(words[end:]))
+    spaces = "preserve" if "  " in words else None
+    return element("text", *parts, xml_space=spaces, x=x, y=y, class_=kind, text_anchor=side)
 
 
 def encode(document: str, path: str, title: str, description: str, sheet: Sheet) -> bytes:
@@ -431,7 +408,8 @@ def encode(document: str, path: str, title: str, description: str, sheet: Sheet)
     ground = {"transparent": "", "dark": DARK.page}.get(sheet.theme or "", LIGHT.page)
     inputs = {"drawing": document, "title": title, "description": description, "ground": ground}
     kind: Literal["png", "pdf"] = "pdf" if path.endswith(".pdf") else "png"
-    content: bytes = typst.compile(_TYPST_PAGE, format=kind, ppi=density, sys_inputs=inputs)
+    page = _STYLES["typst"].encode()
+    content: bytes = typst.compile(page, format=kind, ppi=density, sys_inputs=inputs)
     return content
 
 
