@@ -72,12 +72,10 @@ class ExplainedOptions(Options):
         if self.job is not None:
             beside = self.changed().keys() - {"job"}
             if beside or self.call.operator.typed() or self.call.tensors.typed():
+                expected, hint = "no other operator, tensor or attribute", self._job_hint()
+                what = "names the whole call"
                 raise UsageError(
-                    "names the whole call",
-                    subject="--job",
-                    value=self.job,
-                    expected="no other operator, tensor or attribute",
-                    hint=self._job_hint(),
+                    what, subject="--job", value=self.job, expected=expected, hint=hint
                 )
             return
         op = family_of(self.op).ROWS[0] if self.op else None

@@ -89,21 +89,16 @@ def job_named(token: str) -> Job:
         else:  # the first that has cells
             near = next((job.id for job in listed_jobs if job.op != jobs.SHAPE), None)
             hint = near and f"`--job {shell_word(f'{path}#{near}')}` is the first"
-        raise UsageError(
-            f"`{clean(path)}` has {what}",
-            value=token,
-            expected=f"one of {some(map(clean, ids))}",
-            hint=hint or None,
-        )
+        what, expected = f"`{clean(path)}` has {what}", f"one of {some(map(clean, ids))}"
+        raise UsageError(what, value=token, expected=expected, hint=hint or None)
     (job,) = chosen
     if job.op == jobs.SHAPE:
-        raise InputError(
-            f"the job `{clean(job.id)}` infers a shape, which has no cells",
-            rule="job",
-            value=job.id,
-            expected=f"a {listed(FAMILIES)} job",
-            hint="`gathercli shape` shows how a shape comes about",
+        what = f"the job `{clean(job.id)}` infers a shape, which has no cells"
+        expected, hint = (
+            f"a {listed(FAMILIES)} job",
+            "`gathercli shape` shows how a shape comes about",
         )
+        raise InputError(what, rule="job", value=job.id, expected=expected, hint=hint)
     return job
 
 
