@@ -6,6 +6,7 @@ and the cells it is copied to. Only the cells of the picture are read and format
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import chain, islice
@@ -54,7 +55,8 @@ class GatherView(View):
         joins = len(provenance.panel_shape) - len(provenance.shape)
         self.panel_dims = range(lead_of(provenance) - joins)
         self.axis_words = [words for words, _ in axis_lines(provenance)]
-        self.spans = list(_spans(provenance))
+        replaced = re.finditer(rf"{provenance.name}(?:\[[^]]*])?", provenance.equation)
+        self.spans = [(*each.span(), "replaced") for each in replaced]
         if provenance.axes:
             self.emphasis = ["bold: by index"]
 
@@ -269,23 +271,6 @@ class GatherView(View):
                 yield f"{it} counts from the end of {axis}: {k} + {along.size} = {position}"
             else:
                 yield f"{it} is outside {axis}: {call.outside.done} to {position}"
-
-
-def _spans(provenance: GatherProvenance) -> Iterator[tuple[int, int, str]]:
-    """Yield the coordinates in the equation that an index replaces."""
-    equation = provenance.equation
-    begin = equation.find("= data[") + len("= data[")
-    depth = 0
-    for at in range(begin, len(equation)):
-        each = equation[at]
-        if depth == 0 and each in ",]":
-            word = equation[begin:at].lstrip()
-            if word.startswith(provenance.name):
-                yield at - len(word), at, "replaced"
-            begin = at + 1
-            if each == "]":
-                return
-        depth += (each == "[") - (each == "]")
 
 
 def _coordinates(dims: Sequence[int]) -> str:
