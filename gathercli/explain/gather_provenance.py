@@ -12,10 +12,11 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from gathercli.compute import check, threads
+from gathercli.compute import check
 from gathercli.compute.bound import BoundCall, fill_bytes
 from gathercli.compute.storage import AnyArray, elements_at
 from gathercli.compute.tensor import Tensor
+from gathercli.compute.threads import ProgressCallback
 from gathercli.errors import OutOfRangeError, UsageError
 from gathercli.explain.provenance import Fate, Provenance
 from gathercli.spec.adjustments import are_tuples
@@ -81,13 +82,7 @@ class GatherProvenance(Provenance[Trace]):
     `UsageError` if the operator gathers along no axis.
     """
 
-    def __init__(
-        self,
-        bound: BoundCall,
-        *,
-        threads: int = 1,
-        progress: threads.ProgressCallback | None = None,
-    ) -> None:
+    def __init__(self, bound: BoundCall, *, progress: ProgressCallback | None = None) -> None:
         inputs = bound.in_memory
         if inputs is None:
             raise LookupError("a provenance needs tensors in memory")
@@ -109,18 +104,15 @@ class GatherProvenance(Provenance[Trace]):
         self.panel_shape = tuple(
             self.index_shape[i] if i is not None else self.view[d or 0] for d, i in self.dim_map
         )
-        filling = fill_bytes(call, self.data.dtype)[: self.data.array.itemsize]
-        self.fill = (
-            np.frombuffer(filling, self.data.array.dtype.newbyteorder("<"))[0]
-            if any(filling)
-            else np.zeros((), self.data.array.dtype)
-        )
+        dtype = self.data.array.dtype
+        filling = fill_bytes(call, self.data.dtype)[: dtype.itemsize]
+        filled = np.frombuffer(filling, dtype.newbyteorder("<")) if any(filling) else None
+        self.fill = np.zeros((), dtype) if filled is None else filled[0]
         bound.check_size(None)
         try:
             for name, axes in indexed.items():
-                _, adjustments = check.check_input(
-                    call, axes, tensors[name].array, threads=threads, progress=progress
-                )
+                indices = tensors[name].array
+                _, adjustments = check.check_input(call, axes, indices, progress=progress)
                 self.adjustments += tuple(adjustments)
         except OutOfRangeError as error:
             self.refusal = error

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final, NamedTuple
 
 import numpy as np
 
-from gathercli.compute.verdicts import Illegal, fate, legal, outside
+from gathercli.compute.storage import AnyArray
+from gathercli.compute.verdicts import Case, Illegal, fate, legal, outside
 from gathercli.explain.drawing.chart import (
     CHART_MARGIN,
     LABEL_SIZE,
     Chart,
+    Drawn,
     axis_label,
     bin_labels,
     ruled,
@@ -20,19 +23,10 @@ from gathercli.explain.drawing.chart import (
 from gathercli.explain.drawing.scene import Box, text_width
 from gathercli.explain.drawing.svg import element, hatch, path, rect, text
 from gathercli.explain.heatmap import Scale, edges
-from gathercli.spec.op import OutOfRange
+from gathercli.spec.call import Call
+from gathercli.spec.op import IndexedAxis, OutOfRange
 from gathercli.spec.shapes import cell, coordinates, product
 from gathercli.text import counted, grouped
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from gathercli.compute.storage import AnyArray
-    from gathercli.compute.verdicts import Case
-    from gathercli.explain.drawing.chart import Drawn
-    from gathercli.spec.call import Call
-    from gathercli.spec.op import IndexedAxis
-
 
 # The code of the legal range of an axis; from it differ the bits of a distance of at most 2^64.
 _SIDE_CODES: Final = 128

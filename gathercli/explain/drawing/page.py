@@ -139,23 +139,15 @@ def _traces(
     return {"total": grouped(provenance.size), "cells": cells, "indices": indices}
 
 
-def page(
-    provenance: Provenance[Any],
-    look: Look,
-    scene: Scene,
-    title: str,
-    *,
-    before: str = "",
-    after: str = "",
-) -> str:
-    """Write a drawing as an interactive page with a title, between further elements."""
+def page(provenance: Provenance[Any], look: Look, scene: Scene, title: str) -> str:
+    """Write a drawing as an interactive page with a title."""
     digest = hashlib.sha256(page_script().encode()).digest()
     policy = (
         f"script-src 'sha256-{base64.b64encode(digest).decode()}'; style-src 'unsafe-inline'; "
         "base-uri 'none'; form-action 'none'"
     )
     host = interactive(provenance, look, scene, f"<script>{page_script()}</script>")
-    body = f"<main>\n<h1>{svg.safe(title)}</h1>\n{before}{host}{after}</main>\n"
+    body = f"<main>\n<h1>{svg.safe(title)}</h1>\n{host}</main>\n"
     dark = "@media(prefers-color-scheme:dark){.page{%s}}"
     return svg.html(title, policy, _colors(".page", dark) + _BODY_STYLE, body, ' class="page"')
 
