@@ -245,7 +245,6 @@ def _step(selection: BeamSelection, t: int | None, b: int, w: int) -> str:
 
 
 def _legend(selection: BeamSelection, panels: Sequence[Panel], room: int) -> Iterator[Line]:
-    """Explain the marks of the panels."""
     marks, provenance = selection.look.marks, selection.provenance
     tensors = [tensor for panel in panels for tensor in panel.tensors]
     cells = [cell for tensor in tensors for cell in tensor.cells.values()]

@@ -205,7 +205,6 @@ class BeamSelection(panel.PanelChoice):
         self.coordinates = [self.steps, self.batches, self.beams, *sources]
 
     def _chosen(self, j: int, limits: panel.Limits) -> Sequence[int]:
-        """Choose the coordinates of an output dimension."""
         size, window, here = self.provenance.shape[j], self.look.window, self._here
         part = window[j] if j < len(window) else None
         if part is not None:

@@ -91,7 +91,6 @@ class ExplainedOptions(Options):
         return f"did you mean `--job {shell_word(f'{job}#{self.op}')}`?"
 
     def _incomplete(self, op: Op | None, words: list[str | None]) -> UsageError:
-        """Return the error for a missing operator or input."""
         names, hint = self.call.tensors.names, "`gathercli explain gather '[10,20,30]' '[2,0]'`"
         if op is not None and op is not OPERATORS[0]:
             from gathercli.cli.hints import suggest_example
@@ -164,7 +163,6 @@ class ExplainOptions(Options):
         return Look(width, self.precision, ASCII if self.ascii else Marks(), self.window)
 
     def _check_size(self, provenance: Provenance[Any]) -> None:
-        """Raise if the window is larger than a picture."""
         from gathercli.explain.selection import COLUMN_LIMITS, MOST_WINDOW_CELLS, MOST_WINDOW_PANELS
 
         sizes = [min(size, COLUMN_LIMITS[0][0]) for size in provenance.shape]

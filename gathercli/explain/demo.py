@@ -243,7 +243,6 @@ def _headed(scene: Scene, provenance: Provenance[Any], *, brief: bool) -> Scene:
 
 
 def _names() -> Text:
-    """Lay out the list of the lessons."""
     text, widest = Text(), max(map(len, _NAMES))
     for number, lesson in enumerate(LESSONS, 1):
         text.append(f"{number:2}  {lesson.name.ljust(widest)}", "cyan")
@@ -252,7 +251,6 @@ def _names() -> Text:
 
 
 def _one(number: int, *, is_first: bool, answer: bool) -> Text:
-    """Lay out a lesson with commands to try next."""
     lesson = LESSONS[number]
     tries = _tries(lesson)
     if not answer:

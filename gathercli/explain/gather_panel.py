@@ -442,7 +442,6 @@ def _flows_down(provenance: GatherProvenance, lead: int) -> bool:
 
 
 def _place(labelled: set[int], rank: int) -> panel.Placement:
-    """Return the placement of labels: at the smallest part with only one."""
     if rank < 2:
         return panel.Placement.ROW
     inner = {d for d in labelled if d >= rank - 2}

@@ -256,7 +256,6 @@ class GatherView(View):
         return f"{text}; {_coordinates(staying)} {'stays' if len(staying) == 1 else 'stay'}"
 
     def _meanings(self, trace: Trace) -> Iterator[str]:
-        """Explain the position of each number of an index."""
         provenance, call = self.provenance, self.provenance.call
         places = self._places(trace)
         each = zip(numbers(trace.k), places, provenance.axes, provenance.along, strict=True)

@@ -89,7 +89,6 @@ class Selection(PanelChoice):
         self.is_complete = len(shown_units) == len(units)
 
     def _out_coordinates(self, j: int) -> Sequence[int]:
-        """Choose the coordinates of an output dimension."""
         size, rank = self.provenance.panel_shape[j], len(self.provenance.panel_shape)
         part = self._window[j] if j < len(self._window) else None
         if part is not None:
@@ -192,7 +191,6 @@ class Selection(PanelChoice):
         return sorted(list(picked)[:most]) or every[:1]
 
     def _is_shown(self, unit: Unit) -> bool:
-        """Return whether a unit of `data` is in the picture."""
         if any(
             n is not None and n not in coords for n, coords in zip(unit, self.data, strict=True)
         ):

@@ -170,7 +170,6 @@ class GridFrame:
 
 
 def _after(ruler: Ruler) -> float:
-    """Return the space after the last cell, for lines."""
     return ruler.space if ruler.space > CELL_SPACE else 0
 
 

@@ -186,7 +186,6 @@ def _table(table: Table, y: float) -> Drawn:
 
 
 def _badge(x: float, y: float, letter: str) -> str:
-    """Return a letter on the colour of its group."""
     box = Box(x - 7, y - 15, 22, 21)
     return svg.element(
         "g",

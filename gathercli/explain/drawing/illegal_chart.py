@@ -111,8 +111,6 @@ class _Bins:
 
 
 class _Places:
-    """Counts of the illegal indices of an input so far."""
-
     def __init__(
         self, call: Call, case: Case, name: str, axes: Sequence[IndexedAxis], sizes: tuple[int, int]
     ) -> None:

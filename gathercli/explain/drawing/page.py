@@ -73,7 +73,6 @@ def call_content(provenance: Provenance[Any], look: Look, *, whole: bool) -> dic
 
 
 def _row(op: Op, call: Call) -> dict[str, Any]:
-    """Return a row for JSON."""
     fields = {name: getattr(field, "name", field) for name, field in op._asdict().items()}
     dtypes = [each.dtype for each in call.inputs.values()]
     takes = (dtype in each.dtypes for dtype, each in zip(dtypes, op.inputs, strict=True))

@@ -233,7 +233,6 @@ class PanelDrawing:
             yield None if block is None else End(block, at, leaves=leaves)
 
     def _slices(self) -> list[scene.GridSlice]:
-        """Return the slices at ends of arrows, once each."""
         slices: dict[str, scene.GridSlice] = {}
         for link in self.links:
             kinds = tuple(_kinds(link))

@@ -128,7 +128,6 @@ class HeatPanel:
         self._has_labels = not bins.binned and self._step[1] > 14 and self._widest() < self._step[0]
 
     def _widest(self) -> float:
-        """Return the width of the widest number, with a margin."""
         numbers = self._bins.mean[np.isfinite(self._bins.mean)].tolist()
         return max((text_width(self._write(each), LABEL_SIZE) for each in numbers), default=0) + 6
 

@@ -229,8 +229,6 @@ def largest_value(bins: HeatMap, write: Callable[[float], str]) -> str:
 
 
 class _Drawing:
-    """The lines of a heat map."""
-
     def __init__(self, bins: HeatMap, layout: HeatLayout) -> None:
         self._bins, self._layout, self._marks = bins, layout, layout.marks
         self._depth, self._scale, self._first = layout.depth, bins.scale, bins.plane.first
@@ -255,7 +253,6 @@ class _Drawing:
         return " " * (self._margin + 2) + shown.rstrip()
 
     def _row(self, row: int, stop: int) -> Iterator[Word]:
-        """Yield the cells of a line."""
         for column in range(self._bins.mean.shape[1]):
             places = [(r, column) for r in range(row, min(stop, len(self._bins.mean)))]
             mark = self._mark(places)
@@ -282,7 +279,6 @@ class _Drawing:
         return " " * width, ground
 
     def _name(self, color: Color) -> str:
-        """Return the name of a colour in a style."""
         return color.code if self._depth == "truecolor" else f"color({color.number})"
 
     def _color_of(self, place: tuple[int, int]) -> Color | None:
