@@ -12,7 +12,15 @@ import numpy as np
 
 from gathercli.compute.storage import AnyArray
 from gathercli.explain.gather_provenance import GatherProvenance, Index, Unit, indices_of
-from gathercli.explain.panel import Limits, Look, PanelChoice, Window, letter_of, writer
+from gathercli.explain.panel import (
+    MOST_CELLS_WITH_ARROWS,
+    Limits,
+    Look,
+    PanelChoice,
+    Window,
+    letter_of,
+    writer,
+)
 from gathercli.explain.provenance import Provenance
 from gathercli.report.grid import shown_positions
 from gathercli.spec.shapes import coordinates, product
@@ -28,7 +36,8 @@ MOST_FACETS: Final = 4
 FEW_LARGE_PARTS: Final = 2
 LARGE_TENSOR: Final = 1000
 """The most panels, and facets of a tensor, in a picture without a window: `FEW_LARGE_PARTS` for a
-tensor of more than `LARGE_TENSOR` elements, or with facets that are not shown whole."""
+tensor of more than `LARGE_TENSOR` elements, or with facets that are not shown whole; twice as many
+of a small output."""
 
 MOST_AXIS_ROWS: Final = 24  # the most rows of `data` to show on an axis: those that indices pick
 
@@ -113,6 +122,8 @@ class Selection(PanelChoice):
     def _few(self, most: int, *shapes: Sequence[int]) -> int:
         """Return `most`, or fewer if a tensor of these shapes is large, or its facets are cut."""
         rows, columns = self.limits
+        if product(self.provenance.panel_shape) <= MOST_CELLS_WITH_ARROWS:
+            most = 2 * most
         for shape in shapes:
             *lead, last = shape[self.lead :][-2:] or [1]
             whole = last <= (columns if lead else rows) and max(lead, default=0) <= rows
@@ -130,7 +141,8 @@ class Selection(PanelChoice):
         most = self._few(MOST_FACETS, provenance.panel_shape)
         limits: dict[int, int] = {}
         for j in sorted(dims, key=lambda j: provenance.dim_map[j][1] is None):
-            limits[j] = max(1, min(most, 2 if len(dims) > 1 and most > FEW_LARGE_PARTS else most))
+            is_few = len(dims) > 1 and FEW_LARGE_PARTS < most <= MOST_FACETS
+            limits[j] = max(1, min(most, 2 if is_few else most))
             most //= min(limits[j], max(provenance.panel_shape[j], 1))
         return limits
 

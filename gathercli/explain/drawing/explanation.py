@@ -13,7 +13,7 @@ from gathercli.explain.drawing.block import CELL_TEXT
 from gathercli.explain.drawing.panel_drawing import PanelDrawing, align, most_lanes, panel_drawings
 from gathercli.explain.drawing.scene import Caption, Scene, text_width
 from gathercli.explain.explained_call import view_of
-from gathercli.explain.panel import Look, Panel, PanelChoice, View
+from gathercli.explain.panel import MOST_CELLS_WITH_ARROWS, Look, Panel, PanelChoice, View
 from gathercli.explain.provenance import Provenance, telling_traces
 from gathercli.explain.selection import COLUMN_LIMITS, sizes
 from gathercli.report import header
@@ -28,6 +28,7 @@ _SCENE_MARGIN: Final = 28
 _PANEL_GAP: Final = 48  # the space between panels
 _NOTE_LINE: Final = 21
 _MOST_WIDTH: Final = 1600
+_SMALL_GROWTH: Final = 1.6  # how much larger the drawing of an output of few cells may be
 _MOST_HEIGHT: Final = 800  # the largest size of the tensors, if fewer cells are smaller
 # The ratio of sizes from which fewer cells are worth it though they do not fit either.
 _WORTHWHILE_RATIO: Final = 0.8
@@ -176,7 +177,7 @@ class _Draft:
             size, drawings = min(sized, key=itemgetter(0))
             if size < least * _WORTHWHILE_RATIO:
                 best, least = (selection, drawings), size
-            if size <= 1:
+            if size <= (_SMALL_GROWTH if selection.cells <= MOST_CELLS_WITH_ARROWS else 1):
                 break
         return best
 

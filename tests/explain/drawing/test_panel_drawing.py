@@ -81,12 +81,31 @@ def test_no_mark_hides_a_single_row() -> None:
 
 
 def test_a_drawing_says_how_many_batches_it_shows() -> None:
-    indices = [[0, 3], [1, -1], [3, 9], [0, 0], [1, 2], [2, 1]]
-    explanation = explain("gather", np.zeros((6, 4)), indices, axis=1, batch_dims=1)
+    indices = [[0, 3, 1, 2, n] for n in range(6)]
+    explanation = explain("gather", np.zeros((6, 9)), indices, axis=1, batch_dims=1)
 
     texts = Picture(svg(scene_of(explanation, Look(None)))).texts
 
-    assert "4 of 12 cells of out and 2 of 6 batches shown; --window chooses others" in texts
+    assert "10 of 30 cells of out and 2 of 6 batches shown; --window chooses others" in texts
+
+
+@pytest.mark.parametrize(
+    ("data", "indices", "call"),
+    [
+        ((4, 3), [[2, 0], [1, 1], [0, 0], [2, 1]], {"axis": 1, "batch_dims": 1}),
+        ((6, 3), [[2, 0], [1, 1], [0, 0], [2, 2], [1, 0], [0, 1]], {"axis": 1, "batch_dims": 1}),
+        ((2, 3, 2, 2), [1, 0, 2], {"axis": 1}),
+    ],
+)
+def test_a_small_output_is_drawn_whole(
+    data: tuple[int, ...], indices: list[object], call: dict[str, int]
+) -> None:
+    explanation = explain("gather", np.zeros(data), indices, **call)
+
+    scene = scene_of(explanation, Look(None))
+
+    drawn = [cell for cell in scene.cells if cell.tensor == "out"]
+    assert len(drawn) == np.prod(explanation.shape)
 
 
 def test_a_drawing_says_how_many_facets_it_shows() -> None:
