@@ -10,15 +10,9 @@ from typing import Any, Final, Self
 from gathercli.io.descriptors import STDOUT
 from gathercli.io.files import STDIN
 from gathercli.report.terminal import height_of, is_terminal, print_text, width_of
+from gathercli.text import table_beside
 
-_WORDS: Final = {
-    "next": (" ", "n", "j", "l", "\r", "\n", "\x1b[C", "\x1b[B", "\x1bOC", "\x1bOB", "\x1b[6~"),
-    "back": ("b", "p", "k", "h", "\x7f", "\x1b[D", "\x1b[A", "\x1bOD", "\x1bOA", "\x1b[5~"),
-    "first": ("g", "0", "\x1b[H", "\x1b[1~", "\x1bOH"),
-    "last": ("G", "$", "\x1b[F", "\x1b[4~", "\x1bOF"),
-    "answer": ("?",),
-    "quit": ("q", "\x1b", "\x04"),
-}
+_WORDS: Final = table_beside(__name__)
 _MEANING: Final = {key: word for word, keys in _WORDS.items() for key in keys}
 _KEY: Final = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1bO[ -~]|\x1b[^[O]|[^\x1b]", re.DOTALL)
 
