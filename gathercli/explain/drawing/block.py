@@ -45,6 +45,7 @@ class Ruler:
     ) -> None:
         self.names = None if coordinates is None else list(coordinates)
         self.size, self.length, self.space, self.from_end = size, length, space, from_end
+        self.label_rows = 0 if coordinates is None else 2 if from_end else 1  # those of each cell
         self.starts: list[float] = []
         self.gaps: list[float] = []
         at, last = 0.0, -1
@@ -63,11 +64,6 @@ class Ruler:
         """The width of the widest coordinate."""
         words = [word for n in self.names or [] for word in self.words(n)]
         return max((scene.text_width(word, _COORDINATE_SIZE) for word in words), default=0)
-
-    @property
-    def label_rows(self) -> int:
-        """The number of coordinates that each cell has."""
-        return 0 if self.names is None else 2 if self.from_end else 1
 
     def words(self, n: int) -> list[str]:
         """Return a coordinate, and that from the end if it is wanted."""
@@ -138,15 +134,14 @@ class GridFrame:
         self, rows: Sequence[int], columns: Sequence[int], *, with_rows: bool, with_columns: bool
     ) -> scene.Box:
         """Return the place of rows and columns by number, with or without their coordinates."""
-        box = scene.around([self.box(rows[0], columns[0]), self.box(rows[-1], columns[-1])])
-        left = up = 0.0
+        first, last = self.box(rows[0], columns[0]), self.box(rows[-1], columns[-1])
+        x, y = first.x, first.y
         if with_rows and self.rows.names is not None:
-            left = box.x - self.inner.x + self._label_width + self.lane_left
+            x = self.inner.x - self._label_width - self.lane_left
         if with_columns and self.columns.names is not None:
-            up = box.y - self.inner.y + self.top + self.lane_top
-        rest = 2 * _SLICE_BORDER
-        x, y = box.x - left - _SLICE_BORDER, box.y - up - _SLICE_BORDER
-        return scene.Box(x, y, box.width + left + rest, box.height + up + rest)
+            y = self.inner.y - self.top - self.lane_top
+        x, y = x - _SLICE_BORDER, y - _SLICE_BORDER
+        return scene.Box(x, y, last.right + _SLICE_BORDER - x, last.bottom + _SLICE_BORDER - y)
 
     def captions(self, rows: Collection[int], columns: Collection[int]) -> Iterator[scene.Caption]:
         """Yield the coordinates, bold of some rows and columns, and marks of what is hidden."""

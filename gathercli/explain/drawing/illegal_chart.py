@@ -357,7 +357,7 @@ class _MapPanel:
             ink = "on-light" if color.is_light else "on-dark"
             yield path(hatch(box, 5), class_=f"hatch {ink}")
             yield axis_label(box.right + 6, box.bottom - 2, words, "start")
-            box = box.moved(110, 0)
+            box = box._replace(x=box.x + 110)
         yield from swatch(box, "plain", self._others)
 
 

@@ -44,20 +44,6 @@ class Box(NamedTuple):
         """The point in the middle."""
         return self.x + self.width / 2, self.y + self.height / 2
 
-    def moved(self, x: float, y: float) -> Box:
-        """Return the box moved right by x and down by y."""
-        return Box(self.x + x, self.y + y, self.width, self.height)
-
-
-def around(boxes: list[Box]) -> Box:
-    """Return the smallest box around others; there is at least one.
-
-    >>> around([Box(0, 0, 1, 1), Box(4, 2, 1, 1)])
-    Box(x=0, y=0, width=5, height=3)
-    """
-    x, y = min(box.x for box in boxes), min(box.y for box in boxes)
-    return Box(x, y, max(box.right for box in boxes) - x, max(box.bottom for box in boxes) - y)
-
 
 def columns(text: str) -> int:
     """Return the width of a text in columns of a fixed-width font.
