@@ -10,20 +10,7 @@ import numpy as np
 
 from gathercli.compute.summary import Histogram, Summary
 from gathercli.compute.tensor import Tensor
-from gathercli.explain.drawing.chart import (
-    CHART_MARGIN,
-    LABEL_SIZE,
-    NOTE_LINE,
-    Chart,
-    axis_label,
-    bin_labels,
-    round_ticks,
-    ruled,
-    spread,
-    swatch,
-    ticks,
-    tooltip,
-)
+from gathercli.explain.drawing import chart
 from gathercli.explain.drawing.scene import Box, text_width
 from gathercli.explain.drawing.svg import element, hatch, path, rect, text
 from gathercli.explain.heatmap import HeatMap, Plane, Scale, heat_map
@@ -63,40 +50,40 @@ def histogram_elements(
 ) -> Iterator[str]:
     """Yield the elements of a histogram that fills a box, by names of bins or by their edges."""
     counts, most = histogram.counts, max(1, *histogram.counts)
-    marks = ticks(most)
-    margin = max(text_width(grouped(mark), LABEL_SIZE, mono=False) for mark in marks) + 24
+    marks = chart.ticks(most)
+    margin = max(text_width(grouped(mark), chart.LABEL_SIZE, mono=False) for mark in marks) + 24
     area = Box(box.x + margin, box.y + 18, box.width - margin, box.height - 18 - _HISTOGRAM_FOOT)
     for mark in marks:
         y = area.bottom - area.height * mark / most
-        yield ruled(area.x, y, area.right, y)
-        yield axis_label(area.x - 6, y + 4, grouped(mark), "end")
-    yield axis_label(area.x, box.y + 8, "count", "end")
+        yield chart.ruled(area.x, y, area.right, y)
+        yield chart.axis_label(area.x - 6, y + 4, grouped(mark), "end")
+    yield chart.axis_label(area.x, box.y + 8, "count", "end")
     step = area.width / len(counts)
     edges = [write(edge) for edge in histogram.edges]
     for number, count in enumerate(counts):
         height = max(_LEAST_BAR, area.height * count / most) if count else 0.0
         x, bar = area.x + number * step, max(step - 1, step * 0.8)
         place = names[number] if names else _range(edges, number, len(counts))
-        title = tooltip(f"{place}: {counted(count, 'element')}")
+        title = chart.tooltip(f"{place}: {counted(count, 'element')}")
         if height:
             place_of_bar = Box(x, area.bottom - height, bar, height)
             yield element("g", title, rect(place_of_bar, class_="bar"))
-        if step > text_width(grouped(most), LABEL_SIZE, mono=False) + 4:
-            yield axis_label(x + bar / 2, area.bottom - height - 4, grouped(count))
-    yield ruled(area.x, area.bottom, area.right, area.bottom, "thick")
+        if step > text_width(grouped(most), chart.LABEL_SIZE, mono=False) + 4:
+            yield chart.axis_label(x + bar / 2, area.bottom - height - 4, grouped(count))
+    yield chart.ruled(area.x, area.bottom, area.right, area.bottom, "thick")
     places = [area.x + (number + 0.5) * step for number in range(len(counts))]
     labels = list(names)
     if not names:
         low, high = histogram.edges[0], histogram.edges[-1]
-        marks_of_values = round_ticks(low, high, int(area.width / (7 * LABEL_SIZE)))
+        marks_of_values = chart.round_ticks(low, high, int(area.width / (7 * chart.LABEL_SIZE)))
         labels = list(map(write, marks_of_values))
         scale = Scale(low, high)
         places = [area.x + scale.place(mark) * area.width for mark in marks_of_values]
-    widest = max(text_width(label, LABEL_SIZE, mono=False) for label in labels)
-    for number in spread(len(labels), max(1, int(area.width / (widest + 12)))):
-        yield ruled(places[number], area.bottom, places[number], area.bottom + 4)
-        yield axis_label(places[number], area.bottom + 16, labels[number])
-    yield axis_label(area.x + area.width / 2, box.bottom - 4, "value")
+    widest = max(text_width(label, chart.LABEL_SIZE, mono=False) for label in labels)
+    for number in chart.spread(len(labels), max(1, int(area.width / (widest + 12)))):
+        yield chart.ruled(places[number], area.bottom, places[number], area.bottom + 4)
+        yield chart.axis_label(places[number], area.bottom + 16, labels[number])
+    yield chart.axis_label(area.x + area.width / 2, box.bottom - 4, "value")
 
 
 def _range(edges: list[str], number: int, count: int) -> str:
@@ -112,7 +99,7 @@ class HeatPanel:
         (high, wide), (row, column) = bins.mean.shape, bins.plane.first
         self._rows = [str(row + n) for n in bins.rows[:-1]]
         self._columns = [str(column + n) for n in bins.columns[:-1]]
-        margin = text_width(self._rows[-1], LABEL_SIZE, mono=False) + 10
+        margin = text_width(self._rows[-1], chart.LABEL_SIZE, mono=False) + 10
         width = min(room.width - margin, LARGEST_BIN_SIDE * wide)
         height = min(room.height - 20 - _HEAT_FOOT, LARGEST_BIN_SIDE * high)
         # bins keep the ratio of the slice where the room allows it
@@ -129,12 +116,13 @@ class HeatPanel:
 
     def _widest(self) -> float:
         numbers = self._bins.mean[np.isfinite(self._bins.mean)].tolist()
-        return max((text_width(self._write(each), LABEL_SIZE) for each in numbers), default=0) + 6
+        words = map(self._write, numbers)
+        return max((text_width(each, chart.LABEL_SIZE) for each in words), default=0) + 6
 
     def elements(self) -> Iterator[str]:
         """Yield the elements of the coordinates, the bins and the bar of colours."""
-        widest = text_width(self._columns[-1], LABEL_SIZE, mono=False) + 10
-        yield from bin_labels(self._map, self._rows, self._columns, (widest, 18), 6)
+        widest = text_width(self._columns[-1], chart.LABEL_SIZE, mono=False) + 10
+        yield from chart.bin_labels(self._map, self._rows, self._columns, (widest, 18), 6)
         for place in np.ndindex(self._bins.mean.shape):
             yield self._bin(*place)
         yield from self._legend()
@@ -144,7 +132,7 @@ class HeatPanel:
         wide, high = self._step
         place, value = (row, column), float(self._bins.mean[row, column])
         box = Box(self._map.x + column * wide, self._map.y + row * high, wide, high)
-        parts, ink = [tooltip(self._words(row, column))], ""
+        parts, ink = [chart.tooltip(self._words(row, column))], ""
         if self._scale is None or isnan(value):
             parts.append(rect(box, class_="plain"))
         else:
@@ -187,12 +175,12 @@ class HeatPanel:
                 continue
             box = Box(x, y, 14, 14)
             words = f"{grouped(number)} {noun}"
-            yield from swatch(box, "plain", words)
+            yield from chart.swatch(box, "plain", words)
             if kind == "hatch":
                 yield path(hatch(box, 5), class_=kind)
             else:
                 yield text(x + 7, y + 11, "∞", class_=kind)
-            x += 34 + text_width(words, LABEL_SIZE, mono=False)
+            x += 34 + text_width(words, chart.LABEL_SIZE, mono=False)
 
     def _bar(self, scale: Scale, x: float, y: float) -> Iterator[str]:
         """Yield the colours from low to high with their numbers."""
@@ -207,7 +195,8 @@ class HeatPanel:
         elif scale.diverges:
             ends.insert(1, (0.5, 0.0, "middle"))
         for place, value, anchor in ends:
-            yield axis_label(x + place * width, y + _SCALE_HEIGHT + 14, self._write(value), anchor)
+            words = self._write(value)
+            yield chart.axis_label(x + place * width, y + _SCALE_HEIGHT + 14, words, anchor)
 
 
 def most_bins(chosen: Plane) -> tuple[int, int]:
@@ -217,7 +206,7 @@ def most_bins(chosen: Plane) -> tuple[int, int]:
     return chosen.shape if few else MOST_HEAT_BINS
 
 
-def tensor_chart(info: Info, tensor: Tensor, summary: Summary, chosen: Plane) -> Chart:
+def tensor_chart(info: Info, tensor: Tensor, summary: Summary, chosen: Plane) -> chart.Chart:
     """Draw a tensor with elements that are numbers, and its slice; `info` describes its file."""
     write, number = GridWriter(tensor, 6), "{:.4g}".format
     header = _SEPARATOR.join(header_words(info.one)) if info.one is not None else ""
@@ -227,17 +216,17 @@ def tensor_chart(info: Info, tensor: Tensor, summary: Summary, chosen: Plane) ->
     title = title_of(tensor, bins).replace("   ", _SEPARATOR)
     histogram, names = _bars(summary, tensor, write)
     what = f"{title}, and a histogram of the values" if histogram else title
-    chart = Chart(f"{name}: {header}", f"{facts}. {what}.", name, header, facts)
-    x, y = CHART_MARGIN, chart.box.bottom + 44
+    drawn = chart.Chart(f"{name}: {header}", f"{facts}. {what}.", name, header, facts)
+    x, y = chart.CHART_MARGIN, drawn.box.bottom + 44
     if histogram is not None:
         box = Box(x, y, PANEL_WIDTH, PANEL_HEIGHT - 60)
-        chart.add_text(x, y - 12, "histogram of the finite values", "title")
-        chart.add(box, histogram_elements(histogram, box, number, names=names))
+        drawn.add_text(x, y - 12, "histogram of the finite values", "title")
+        drawn.add(box, histogram_elements(histogram, box, number, names=names))
         x += PANEL_WIDTH + _PANEL_GAP
-    chart.add_text(x, y - 12, title, "title")
-    panel = HeatPanel(bins, number, Box(x, y + NOTE_LINE / 2, PANEL_WIDTH, PANEL_HEIGHT))
-    chart.add(panel.box, panel.elements())
-    return chart
+    drawn.add_text(x, y - 12, title, "title")
+    panel = HeatPanel(bins, number, Box(x, y + chart.NOTE_LINE / 2, PANEL_WIDTH, PANEL_HEIGHT))
+    drawn.add(panel.box, panel.elements())
+    return drawn
 
 
 def _bars(
