@@ -19,13 +19,7 @@ from gathercli.explain.explained_call import (
     provenance_of,
     view_of,
 )
-from gathercli.explain.pictures import (
-    PictureFile,
-    StepPictures,
-    check_window,
-    slices_of,
-    unreadable,
-)
+from gathercli.explain.pictures import PictureFile, StepPictures, check_window, slices_of, unparsed
 from gathercli.frameworks.versions import family_of
 from gathercli.io.descriptors import STDOUT
 from gathercli.ops import OPERATORS
@@ -134,7 +128,7 @@ class ExplainOptions(Options):
             text = (brackets[1] or brackets[2] or "").strip()
         words = [word.strip() for word in text.split(",")] if text else []
         if not all(re.fullmatch(r"[+-]?\d{1,18}", word, re.ASCII) for word in words):
-            raise unreadable("--cell", self.cell_text, "coordinates such as 0,2")
+            raise unparsed("--cell", self.cell_text, "coordinates such as 0,2")
         return tuple(map(int, words))
 
     def check(self, *, saved: bool) -> None:

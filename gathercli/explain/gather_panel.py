@@ -13,14 +13,7 @@ import numpy as np
 from gathercli.compute.storage import elements_at
 from gathercli.compute.tensor import Tensor
 from gathercli.explain import panel
-from gathercli.explain.gather_provenance import (
-    GatherProvenance,
-    Index,
-    Trace,
-    Unit,
-    axis_lines,
-    numbers,
-)
+from gathercli.explain.gather_provenance import GatherProvenance, Index, Trace, Unit, numbers
 from gathercli.explain.provenance import Fate
 from gathercli.explain.selection import Selection, arrays, is_in
 from gathercli.spec.dtypes import STRING, Kind, described
@@ -280,7 +273,7 @@ def _titles(provenance: GatherProvenance, tensor: panel.PanelTensor) -> list[pan
         axes = ", ".join(f"axis {d}" for d in provenance.axes)
         lines.append((f"tuple: ({axes})", "note"))
     if name == provenance.data_name and not lead:
-        lines += axis_lines(provenance)
+        lines += provenance.axis_lines
     return lines
 
 

@@ -297,6 +297,28 @@ class GatherProvenance(Provenance[Trace]):
         )
         return Reads(units, counts, self.unit_sizes)
 
+    @cached_property
+    def axis_lines(self) -> list[tuple[str, str]]:
+        """Which axes of `data` an index names, which the batches share, and which stay."""
+        shared = range(self.call.batch_dims or 0)
+        rest = [d for d in range(len(self.data.shape)) if d not in {*shared, *self.axes}]
+        by = "by tuple" if self.is_tuple else "by index"
+        kinds: list[tuple[Sequence[int], str, str, str]] = [
+            (self.axes, by, by, "replaced"),
+            (shared, "shared", "shared", "shared"),
+            (rest, "stays", "stay", "stays"),
+        ]
+        lines = []
+        for dims, one, many, kind in kinds:
+            if len(dims) == 1:
+                # its direction in a facet; nothing for one of facets or batches
+                arrow = {1: "→ ", 2: "↓ "}.get(len(self.data.shape) - dims[0], "")
+                arrow = "" if dims[0] in shared else arrow
+                lines.append((f"{arrow}axis {dims[0]}: {one}", kind))
+            elif dims:
+                lines.append((f"axes {listed(map(str, dims), 'and')}: {many}", kind))
+        return lines
+
     def _unit_numbers(self, start: int) -> AnyArray:
         """Return the number of the unit of each index of a block, without those of none."""
         stop = min(start + _READS_BLOCK, product(self.index_shape))
@@ -345,25 +367,3 @@ class _Positions:
 
     def __getitem__(self, at: tuple[AnyArray, ...]) -> AnyArray:
         return self._provenance.positions(at)[1]
-
-
-def axis_lines(provenance: GatherProvenance) -> list[tuple[str, str]]:
-    """Return which axes of `data` an index names, which the batches share, and which stay."""
-    shared = range(provenance.call.batch_dims or 0)
-    rest = [d for d in range(len(provenance.data.shape)) if d not in {*shared, *provenance.axes}]
-    by = "by tuple" if provenance.is_tuple else "by index"
-    kinds: list[tuple[Sequence[int], str, str, str]] = [
-        (provenance.axes, by, by, "replaced"),
-        (shared, "shared", "shared", "shared"),
-        (rest, "stays", "stay", "stays"),
-    ]
-    lines = []
-    for dims, one, many, kind in kinds:
-        if len(dims) == 1:
-            # its direction in a facet; nothing for one of facets or batches
-            arrow = {1: "→ ", 2: "↓ "}.get(len(provenance.data.shape) - dims[0], "")
-            arrow = "" if dims[0] in shared else arrow
-            lines.append((f"{arrow}axis {dims[0]}: {one}", kind))
-        elif dims:
-            lines.append((f"axes {listed(map(str, dims), 'and')}: {many}", kind))
-    return lines

@@ -16,7 +16,7 @@ from rich.text import Text
 
 from gathercli.compute.storage import AnyArray
 from gathercli.explain.gather_panel import gather_panel
-from gathercli.explain.gather_provenance import GatherProvenance, Index, Trace, axis_lines, numbers
+from gathercli.explain.gather_provenance import GatherProvenance, Index, Trace, numbers
 from gathercli.explain.panel import (
     MOST_LEGEND_LETTERS,
     MOST_READ_OUT,
@@ -54,7 +54,7 @@ class GatherView(View):
         self.provenance: GatherProvenance = provenance
         joins = len(provenance.panel_shape) - len(provenance.shape)
         self.panel_dims = range(lead_of(provenance) - joins)
-        self.axis_words = [words for words, _ in axis_lines(provenance)]
+        self.axis_words = [words for words, _ in provenance.axis_lines]
         replaced = re.finditer(rf"{provenance.name}(?:\[[^]]*])?", provenance.equation)
         self.spans = [(*each.span(), "replaced") for each in replaced]
         if provenance.axes:

@@ -246,7 +246,7 @@ def slices_of(option: str, text: str) -> tuple[slice, ...]:
     for word in words:
         parts = re.fullmatch(r"\s*([+-]?\d{1,18})?\s*(:)?\s*([+-]?\d{1,18})?\s*", word, re.ASCII)
         if not parts or not (parts[1] or parts[2]) or (parts[3] and not parts[2]):
-            raise unreadable(option, text, "slices such as 0:3,:,10:20")
+            raise unparsed(option, text, "slices such as 0:3,:,10:20")
         start, stop = (None if parts[n] is None else int(parts[n]) for n in (1, 3))
         if not parts[2] and start is not None:
             stop = start + 1 or None
@@ -271,11 +271,11 @@ def _pair(option: str, text: str | None, mark: str, expected: str) -> tuple[int,
         return None
     parts = re.fullmatch(rf"([1-9]\d{{0,3}}){mark}([1-9]\d{{0,3}})", text.strip(), re.ASCII)
     if not parts:
-        raise unreadable(option, text, expected)
+        raise unparsed(option, text, expected)
     return int(parts[1]), int(parts[2])
 
 
-def unreadable(option: str, text: str | None, expected: str) -> UsageError:
+def unparsed(option: str, text: str | None, expected: str) -> UsageError:
     """Return the error for an option whose text does not parse."""
     what = f"is `{clean((text or '')[:80])}`"
     return UsageError(what, subject=option, value=text, expected=expected)
