@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from gathercli.compute.storage import AnyArray
     from gathercli.compute.verdicts import CheckedCall
-    from gathercli.explain.drawing.chart import Chart
+    from gathercli.explain.drawing.chart import Chart, Table
     from gathercli.explain.drawing.scene import Scene
     from gathercli.explain.drawing.svg import Sheet
     from gathercli.report.terminal import Styled
@@ -207,14 +207,14 @@ class VersionPictures(SaveOptions):
         self,
         outputs: Sequence[PictureFile],
         call: str,
-        tables: Sequence[tuple[tuple[str, ...], Sequence[tuple[str, ...]]]],
+        tables: Sequence[Table],
         lines: Sequence[str],
         characters: Callable[[], Styled],
     ) -> None:
         """Write the picture of a comparison, as `versions_chart` draws it."""
-        from gathercli.explain.drawing.chart import Table, versions_chart
+        from gathercli.explain.drawing.chart import versions_chart
 
-        chart = versions_chart(call, [Table(*each) for each in tables], lines)
+        chart = versions_chart(call, tables, lines)
         for output in outputs:
             output.write_chart(chart, characters)
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from math import ceil, floor, log10
 from textwrap import wrap
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, TypeAlias
 
 from gathercli.explain.drawing import svg
 from gathercli.explain.drawing.scene import Box, text_width
@@ -133,19 +133,14 @@ def bin_labels(
         yield axis_label(area.x + (n + 0.5) * (area.width / len(columns)), area.y - 6, columns[n])
 
 
-class Table(NamedTuple):
-    """A table of words; all rows are as long as the headings.
-
-    One column is headed ``group`` and has letters: ``A`` for the first group, ``-`` for none.
-    """
-
-    headings: tuple[str, ...]
-    rows: Sequence[tuple[str, ...]]
+# The headings and rows of a table of words, all as long. One column is headed ``group`` and has
+# letters: ``A`` for the first group, ``-`` for none.
+Table: TypeAlias = tuple[tuple[str, ...], Sequence[tuple[str, ...]]]
 
 
 def versions_chart(call: str, tables: Sequence[Table], lines: Sequence[str]) -> Chart:
     """Draw tables below each other, then lines of text, below the words of the call."""
-    said = "; ".join(", ".join(row) for table in tables for row in table.rows)
+    said = "; ".join(", ".join(row) for _, rows in tables for row in rows)
     description = f"{said}. {' '.join(lines)}".strip()
     chart = Chart(f"Versions by agreement: {call}", description, call)
     for table in tables:
@@ -160,16 +155,14 @@ def versions_chart(call: str, tables: Sequence[Table], lines: Sequence[str]) -> 
 
 def _table(table: Table, y: float) -> Drawn:
     """Draw a table: the words of each row above a line."""
-    rows = [
-        [wrap(word, MOST_CHARACTERS) or [""] for word in row]
-        for row in (table.headings, *table.rows)
-    ]
+    headings, entries = table
+    rows = [[wrap(word, MOST_CHARACTERS) or [""] for word in row] for row in (headings, *entries)]
     widths = [
         max(text_width(line, _TABLE_TEXT) for cell in column for line in cell) + _COLUMN_GAP
         for column in zip(*rows, strict=True)
     ]
     right, top, elements = CHART_MARGIN + sum(widths), y, list[str]()
-    letters = table.headings.index("group")  # the column of these
+    letters = headings.index("group")  # the column of these
     for number, row in enumerate(rows):
         x = float(CHART_MARGIN)
         for column, (width, lines) in enumerate(zip(widths, row, strict=True)):

@@ -12,7 +12,6 @@ from gathercli.explain.drawing.chart import (
     CHART_MARGIN,
     MOST_CHARACTERS,
     Chart,
-    Table,
     page,
     round_ticks,
     spread,
@@ -135,7 +134,7 @@ def test_labels_are_spread_from_the_first(count: int, most: int) -> None:
     assert len({b - a for a, b in pairwise(chosen)}) <= 1
 
 
-TABLE = Table(
+TABLE = (
     ("version", "group", "outcome"),
     [("one", "A", "values"), ("two", "-", "word " * 40), ("three", "B", "<&>")],
 )
