@@ -378,9 +378,8 @@ def _links(
             source, target = (t, beam), (t, w)
             drawn = step_ids.shows(source) and out.shows(target)
             if drawn and selection.provenance.fate(t, b, w) is Fate.COPIED:
-                link = panel.Link(
-                    ("step_ids", panel.OUT), source, target, (b, w), selection.colors[b, w]
-                )
+                names = "step_ids", panel.OUT
+                link = panel.Link(names, source, target, (b, w), selection.colors[b, w])
                 yield link._replace(traced=target in path.get(panel.OUT, []))
 
     links = [link for each in (climbs, landings) for w in beams for link in each(w)]

@@ -82,15 +82,13 @@ def gather_panel(selection: Selection, at: tuple[int, ...]) -> panel.Panel:
         )
         tensors.append(drawn)
     data, indices, out = tensors
-    whole = {None, *data.cells}
+    whole, first = {None, *data.cells}, islice(picks.values(), panel.MOST_READ_OUT)
     return panel.Panel(
         at,
         (data, indices, out),
         traces,
         title=_panel_title(selection, at),
-        sentences=[
-            _sentence(provenance, pick) for pick in islice(picks.values(), panel.MOST_READ_OUT)
-        ],
+        sentences=[_sentence(provenance, pick) for pick in first],
         whole_traces=[each for each in traces.values() if each.data in whole],
         path=partial(_path, provenance, at),
         links=partial(_chosen_links, selection.look, picks, tensors),
@@ -195,11 +193,8 @@ def _indices_tensor(selection: Selection, at: tuple[int, ...], picks: Picks) -> 
     tensor = _tensor(selection, at, name, dims)
     for cell, pick in picks.items():
         text = panel.index_text(pick.k)
-        target = (
-            panel.NO_TARGETS[pick.fate]
-            if pick.position is None
-            else panel.index_text(pick.position)
-        )
+        to = pick.position
+        target = panel.NO_TARGETS[pick.fate] if to is None else panel.index_text(to)
         tail = "" if target == text else f"{selection.look.marks.arrow}{target}"
         kinds = ("negative",) if pick.is_negative else ()
         tensor.cells[cell] = _picked(selection, pick, text)._replace(tail=tail, kinds=kinds)

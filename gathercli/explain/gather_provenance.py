@@ -292,9 +292,8 @@ class GatherProvenance(Provenance[Trace]):
             return Reads(units, dense[units], self.unit_sizes)
         if total > MOST_SPARSE_INDICES:
             return None
-        units, counts = np.unique(
-            np.concatenate([np.zeros(0, np.int64), *blocks]), return_counts=True
-        )
+        every = np.concatenate([np.zeros(0, np.int64), *blocks])
+        units, counts = np.unique(every, return_counts=True)
         return Reads(units, counts, self.unit_sizes)
 
     @cached_property

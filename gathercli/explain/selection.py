@@ -88,9 +88,8 @@ class Selection(PanelChoice):
         self._source = None if self.current is None else self.current.data
         units = self._units()
         positions = list(dict.fromkeys(units.values()))
-        self.data = [
-            self._data_coordinates(d, positions) for d in range(len(provenance.data.shape))
-        ]
+        rank = len(provenance.data.shape)
+        self.data = [self._data_coordinates(d, positions) for d in range(rank)]
         self.coordinates = [*self.out, *self.data]
         self.facets = {panel: self._choose_facets(panel, units) for panel in self.panels}
         shown_units = [unit for unit in units if self._is_shown(unit)]
@@ -203,9 +202,8 @@ class Selection(PanelChoice):
         return sorted(list(picked)[:most]) or every[:1]
 
     def _is_shown(self, unit: Unit) -> bool:
-        if any(
-            n is not None and n not in coords for n, coords in zip(unit, self.data, strict=True)
-        ):
+        pairs = zip(unit, self.data, strict=True)
+        if any(n is not None and n not in coords for n, coords in pairs):
             return False
         depth = max(0, len(unit) - self.lead - 2)
         within = unit[self.lead : self.lead + depth]
@@ -236,9 +234,8 @@ class Selection(PanelChoice):
             on_axis = dict.fromkeys(provenance.on_axes(position)[d] for position in positions)
             return self._axis_coordinates(d, most, list(on_axis))
         view_dims = [dim for dim, _ in provenance.dim_map]
-        j = next(
-            j for j, v in enumerate(view_dims) if v is not None and provenance.data_dim(v) == d
-        )
+        on_data = [None if dim is None else provenance.data_dim(dim) for dim in view_dims]
+        j = on_data.index(d)
         windowed = j < len(self._window) and self._window[j] is not None
         # GatherElements may read only the first part of a dimension of `data`.
         larger = size != provenance.panel_shape[j] and not windowed

@@ -149,14 +149,12 @@ class _Draft:
             return []
         self._link(traced)
         panels = [each.panel for each in self.drawings]
-        cells = (
-            cell for panel in panels for tensor in panel.tensors for cell in tensor.cells.values()
-        )
+        tensors = [tensor for panel in panels for tensor in panel.tensors]
         cut = [*dict.fromkeys(remark for panel in panels for remark in panel.remarks)]
         cut += _without_arrows(view, self.drawings)
         cut += filter(None, [view.hidden(selection, view.parts(selection, drawn=True))])
         mark = self.look.marks.hidden
-        if any(cell.letter == mark for cell in cells):
+        if any(cell.letter == mark for each in tensors for cell in each.cells.values()):
             cut.append(f"{mark} read by indices that are not shown")
         words = _notes(view, self.look, traced if form.has_steps else None)
         if form.aspect is not None:

@@ -286,9 +286,8 @@ class _MapPanel:
         if whole and high <= MOST_SINGLE_INDICES[0] and wide <= MOST_SINGLE_INDICES[1]:
             self._values = indices.reshape(high, wide)
         self._lead, self._width = places.shape[:-1], places.columns[-1]
-        margin = (
-            max(text_width(self._row(n), LABEL_SIZE, mono=False) for n in places.rows[:-1]) + 12
-        )
+        rows = map(self._row, places.rows[:-1])
+        margin = max(text_width(row, LABEL_SIZE, mono=False) for row in rows) + 12
         if self._values is None:
             step = max(1, min(_CELL_SIDE, int(_MAP_WIDTH / wide)))
             self._step = step, max(1, min(max(step, 18), int(_MAP_HEIGHT / high)))
@@ -311,9 +310,8 @@ class _MapPanel:
         places, area, (wide, high) = self._places, self._map, self._step
         widest = text_width(str(places.columns[-1]), LABEL_SIZE, mono=False) + 12
         columns = [str(n) for n in places.columns[:-1]] if places.shape else []
-        yield from bin_labels(
-            area, list(map(self._row, places.rows[:-1])), columns, (widest, 16), 8
-        )
+        rows = list(map(self._row, places.rows[:-1]))
+        yield from bin_labels(area, rows, columns, (widest, 16), 8)
         for row, column in np.ndindex(places.counts.shape):
             box = Box(area.x + column * wide, area.y + row * high, wide, high)
             yield self._bin(row, column, box)
@@ -385,10 +383,8 @@ def wrong_chart(array: AnyArray, wrong: Iterable[AnyArray], lines: Sequence[str]
         chart.add(panel.box, panel.elements())
     for line in words:
         y = chart.box.bottom + 20
-        chart.add(
-            Box(CHART_MARGIN, y, text_width(line, LABEL_SIZE), 0),
-            [text(CHART_MARGIN, y, line.replace(" ", "\N{NO-BREAK SPACE}"), class_="word")],
-        )
+        shown = text(CHART_MARGIN, y, line.replace(" ", "\N{NO-BREAK SPACE}"), class_="word")
+        chart.add(Box(CHART_MARGIN, y, text_width(line, LABEL_SIZE), 0), [shown])
     return chart
 
 

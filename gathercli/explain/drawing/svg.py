@@ -355,9 +355,8 @@ def _cell(cell: GridCell) -> str:
     if cell.letter:
         middle = cell.box.x + 4 + text_width(cell.letter, 12) / 2
         parts.append(text(middle, cell.box.y + 12, cell.letter, class_="letter"))
-    return element(
-        "g", *parts, id=cell.id, class_=_classes("cell", fate, *cell.kinds, color=cell.color)
-    )
+    kinds = _classes("cell", fate, *cell.kinds, color=cell.color)
+    return element("g", *parts, id=cell.id, class_=kinds)
 
 
 def _slice(part: GridSlice) -> str:

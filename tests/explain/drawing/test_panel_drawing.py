@@ -16,6 +16,8 @@ from gathercli.explain.panel import Look
 from tests.explain.drawing.svgs import Picture
 
 if TYPE_CHECKING:
+    from typing import Any
+
     At = tuple[int, ...]
 
 
@@ -98,7 +100,7 @@ def test_a_drawing_says_how_many_batches_it_shows() -> None:
     ],
 )
 def test_a_small_output_is_drawn_whole(
-    data: tuple[int, ...], indices: list[object], call: dict[str, int]
+    data: tuple[int, ...], indices: list[object], call: dict[str, Any]
 ) -> None:
     explanation = explain("gather", np.zeros(data), indices, **call)
 
