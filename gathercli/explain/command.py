@@ -11,14 +11,7 @@ from gathercli.cli.declarations import OPERATOR, VIEW, Answer, Options, argument
 from gathercli.cli.messages import Messages
 from gathercli.cli.options import OP_HELP, PRECISION, TEXT_FORMAT
 from gathercli.errors import UsageError
-from gathercli.explain.explained_call import (
-    ExplainedCall,
-    job_named,
-    of_job,
-    of_words,
-    provenance_of,
-    view_of,
-)
+from gathercli.explain import explained_call
 from gathercli.explain.pictures import PictureFile, StepPictures, check_window, slices_of, unparsed
 from gathercli.frameworks.versions import family_of
 from gathercli.io.descriptors import STDOUT
@@ -95,12 +88,14 @@ class ExplainedOptions(Options):
         what = f"`{names[words.index(None)]}` is missing"
         return UsageError(what, expected=listed(names, "and"), hint=f"{hint}, or `--job FILE#ID`")
 
-    def read(self) -> AbstractContextManager[ExplainedCall]:
+    def read(self) -> AbstractContextManager[explained_call.ExplainedCall]:
         """Read the tensors and bind the call."""
         if self.job is not None:
-            return of_job(job_named(self.job), self.call.memory.limits, self.call.messages)
+            return explained_call.of_job(
+                explained_call.job_named(self.job), self.call.memory.limits, self.call.messages
+            )
         self.call.operator.command = self.op or ""
-        return of_words(self.call)
+        return explained_call.of_words(self.call)
 
 
 class ExplainOptions(Options):
@@ -162,7 +157,7 @@ class ExplainOptions(Options):
         sizes = [min(size, COLUMN_LIMITS[0][0]) for size in provenance.shape]
         for j, (part, size) in enumerate(zip(self.window, provenance.shape, strict=False)):
             sizes[j] = len(range(size)[part or slice(None)])
-        panels = product([sizes[j] for j in view_of(provenance).panel_dims])
+        panels = product([sizes[j] for j in explained_call.view_of(provenance).panel_dims])
         for count, most, noun in (
             (product(sizes), MOST_WINDOW_CELLS, "cells"),
             (panels, MOST_WINDOW_PANELS, "batches"),
@@ -180,12 +175,12 @@ def run(
     options.check(saved=bool(pictures.paths))
     call.check()
     with pictures.opened() as saved, messages, call.read() as open_call:
-        provenance = provenance_of(open_call.bound, progress=messages.progress())
+        provenance = explained_call.provenance_of(open_call.bound, progress=messages.progress())
         messages.clear()
         messages.notes += map(str, provenance.adjustments)
         messages.notes += _mismatch(open_call, provenance)
         look = options.look(provenance, width_of(STDOUT))
-        view = view_of(provenance)
+        view = explained_call.view_of(provenance)
         shown = Shown(provenance, view, options, look, open_call.title, open_call.source)
         text = shown.answer(color=wants_color(messages.color, STDOUT))
         for output in saved.files:
@@ -199,7 +194,9 @@ def run(
     return Answer(lambda _, color: rendered(text, color=color), remarks=saved.remarks, error=error)
 
 
-def _mismatch(open_call: ExplainedCall, provenance: Provenance[Any]) -> Iterator[str]:
+def _mismatch(
+    open_call: explained_call.ExplainedCall, provenance: Provenance[Any]
+) -> Iterator[str]:
     """Yield a note if the job expects another output than a small call has."""
     job, bound = open_call.job, open_call.bound
     if job is None or job.expect is None or provenance.refusal is not None:

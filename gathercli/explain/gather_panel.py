@@ -132,19 +132,12 @@ def _tensor(
 ) -> panel.PanelTensor:
     """Return a tensor without cells; its labels depend on the dimensions `labelled`."""
     provenance, lead = selection.provenance, selection.lead
-    data, is_index = provenance.data, name == provenance.name
+    call, data, is_index = provenance.call, provenance.data, name == provenance.name
+    out = described(data.dtype, Shape(provenance.shape).inner())
     shape, coordinates, operand = {
-        provenance.data_name: (data.shape, selection.data, provenance.call.data),
-        provenance.name: (
-            provenance.index_shape,
-            selection.indices,
-            provenance.call.inputs[provenance.name],
-        ),
-        panel.OUT: (
-            provenance.panel_shape,
-            selection.out,
-            described(data.dtype, Shape(provenance.shape).inner()),
-        ),
+        provenance.data_name: (data.shape, selection.data, call.data),
+        provenance.name: (provenance.index_shape, selection.indices, call.inputs[provenance.name]),
+        panel.OUT: (provenance.panel_shape, selection.out, out),
     }[name]
     inner = tuple(coordinates[lead:])
     place = _place({d - lead for d in labelled if d >= lead}, len(inner))

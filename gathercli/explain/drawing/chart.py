@@ -36,9 +36,8 @@ class Chart:
         self._elements: list[str] = []
         self.add_text(CHART_MARGIN, CHART_MARGIN + 16, heading, "heading")
         for number, note in enumerate(notes):
-            self.add_text(
-                CHART_MARGIN, CHART_MARGIN + 16 + NOTE_LINE * (number + 1.2), note, "note"
-            )
+            y = CHART_MARGIN + 16 + NOTE_LINE * (number + 1.2)
+            self.add_text(CHART_MARGIN, y, note, "note")
 
     def add(self, box: Box, elements: Iterable[str]) -> None:
         """Add elements that fill a box."""

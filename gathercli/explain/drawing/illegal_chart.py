@@ -133,14 +133,9 @@ class _Places:
         )
 
     def _illegal(self, position: int, value: int) -> Illegal:
-        j = position % len(self._axes)
-        return Illegal(
-            coordinates(position, self._shape),
-            self._case.value(self._name, position, value),
-            self._fates[j](value),
-            self._axes[j],
-            legal(self._call, self._axes[j]),
-        )
+        j, at = position % len(self._axes), coordinates(position, self._shape)
+        written, along = self._case.value(self._name, position, value), self._axes[j]
+        return Illegal(at, written, self._fates[j](value), along, legal(self._call, along))
 
     def _group(self, positions: AnyArray, values: AnyArray) -> None:
         """Add indices to the groups of their axis, side and distance."""
@@ -294,9 +289,8 @@ class _MapPanel:
         else:
             widest = max(text_width(str(each), LABEL_SIZE) for each in self._values.flat)
             self._step = max(_CELL_SIDE, int(widest) + 14), _CELL_SIDE
-        self._map = Box(
-            int(CHART_MARGIN + margin), int(y + 20), self._step[0] * wide, self._step[1] * high
-        )
+        left, top = int(CHART_MARGIN + margin), int(y + 20)
+        self._map = Box(left, top, self._step[0] * wide, self._step[1] * high)
         self.box = Box(CHART_MARGIN, y, self._map.right - CHART_MARGIN, self._map.bottom + 28 - y)
 
     def _row(self, row: int) -> str:
@@ -320,20 +314,17 @@ class _MapPanel:
     def _bin(self, row: int, column: int, box: Box) -> str:
         places = self._places
         number, first = int(places.counts[row, column]), places.first.get((row, column))
-        size = (places.rows[row + 1] - places.rows[row]) * (
-            places.columns[column + 1] - places.columns[column]
-        )
         if self._values is not None:
-            kind = "" if first is None else _kind(first)
-            parts = [rect(box)]
+            parts, kind, value = [rect(box)], "cell small", self._values[row, column]
             if first is not None:
                 parts = [tooltip(_words(first)), *parts, path(hatch(box), class_="hatch")]
+                kind, value = f"{kind} {_kind(first)}", first.value
             x, y = box.center
-            value = first.value if first is not None else self._values[row, column]
-            parts.append(text(x, y + 4, str(value)))
-            return element("g", *parts, class_=f"cell small {kind}".strip())
+            return element("g", *parts, text(x, y + 4, str(value)), class_=kind)
         if first is None:
             return element("g", rect(box, class_="plain"), class_="bin")
+        high = places.rows[row + 1] - places.rows[row]
+        size = high * (places.columns[column + 1] - places.columns[column])
         words = f"{grouped(number)} of {grouped(size)} {self._noun}; first {_words(first)}"
         color = Scale(0, 1).color(1 - number / size)
         ink = "on-light" if color.is_light else "on-dark"

@@ -191,9 +191,8 @@ class PanelDrawing:
                 yield scene.Caption(x, y + _NOTE_HEIGHT * n, words, kind)
             if block.is_empty:
                 x, y = block.box.center
-                yield scene.Caption(
-                    x, y + 5 * bool(self.panel.heading), "empty: no elements", "note", "middle"
-                )
+                y += 5 * bool(self.panel.heading)
+                yield scene.Caption(x, y, "empty: no elements", "note", "middle")
         if self.panel.points_outside:
             x, y = self.outside.center
             yield scene.Caption(x, y + 5, OUTSIDE_PLACE, "note", "middle")
@@ -226,11 +225,9 @@ class PanelDrawing:
 
     def _ends(self, link: Link) -> Iterator[End | None]:
         """Yield the ends of an arrow, None outside."""
-        for name, at, leaves in zip(
-            link.names, (link.source, link.target), (True, False), strict=True
-        ):
-            block = self._by_name.get(name)
-            yield None if block is None else End(block, at, leaves=leaves)
+        for n, at in enumerate((link.source, link.target)):
+            block = self._by_name.get(link.names[n])
+            yield None if block is None else End(block, at, leaves=n == 0)
 
     def _slices(self) -> list[scene.GridSlice]:
         slices: dict[str, scene.GridSlice] = {}

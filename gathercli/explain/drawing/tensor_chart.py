@@ -108,9 +108,8 @@ class HeatPanel:
         down = max(min(height, width * rows / columns), min(height, _LEAST_MAP_SIDE))
         # whole pixels, or viewers show seams between bins
         self._step = max(1, int(across / wide)), max(1, int(down / high))
-        self._map = Box(
-            int(room.x + margin), int(room.y + 20), self._step[0] * wide, self._step[1] * high
-        )
+        left, top = int(room.x + margin), int(room.y + 20)
+        self._map = Box(left, top, self._step[0] * wide, self._step[1] * high)
         self.box = Box(room.x, room.y, room.width, 20 + self._map.height + _HEAT_FOOT)
         self._has_labels = not bins.binned and self._step[1] > 14 and self._widest() < self._step[0]
 
