@@ -64,12 +64,14 @@ def gather_panel(selection: Selection, at: tuple[int, ...]) -> panel.Panel:
         _indices_tensor(selection, at, picks),
         _out_tensor(selection, at, picks, traces),
     ):
-        name, titles = tensor.name, _titles(provenance, tensor)
+        name = tensor.name
         upright = {
             provenance.name: not down,
             provenance.data_name: not down and rank == 1,
             panel.OUT: _out_is_upright(provenance, lead, down=down),
         }
+        arrow = "↓" if upright.get(name, False) else "→"  # of the last axis of data
+        titles = [(words.replace("→", arrow), kind) for words, kind in _titles(provenance, tensor)]
         drawn = tensor._replace(
             titles=titles,
             title_words=[words for words, _ in titles],

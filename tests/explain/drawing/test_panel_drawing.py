@@ -100,7 +100,7 @@ def test_a_drawing_says_how_many_batches_it_shows() -> None:
     ],
 )
 def test_a_small_output_is_drawn_whole(
-    data: tuple[int, ...], indices: list[object], call: dict[str, Any]
+    data: tuple[int, ...], indices: Any, call: dict[str, Any]
 ) -> None:
     explanation = explain("gather", np.zeros(data), indices, **call)
 
@@ -138,3 +138,16 @@ def test_a_cell_that_hidden_indices_read_is_marked() -> None:
 
     assert picture.texts.count("+") == 2  # a row of two cells
     assert "+ read by indices that are not shown" in picture.texts
+
+
+@pytest.mark.parametrize(("aspect", "arrow"), [(None, "→"), ((16, 9), "↓")])
+def test_an_arrow_runs_along_the_axis_of_a_column_or_a_row(
+    aspect: tuple[int, int] | None, arrow: str
+) -> None:
+    explanation = explain("gather", [10, 20, 30, 40], [3, 0, 2])
+
+    scene = scene_of(explanation, Look(None), aspect=aspect)
+
+    places = [cell.box for cell in scene.cells if cell.tensor == "data"]
+    assert (places[0].x == places[1].x) == (arrow == "↓")
+    assert f"{arrow} axis 0: by index" in Picture(svg(scene)).texts
