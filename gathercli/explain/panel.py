@@ -205,9 +205,8 @@ class Panel(NamedTuple):
     """A batch in a picture: what is elsewhere is in another panel."""
 
     at: tuple[int, ...]  # the leading coordinates, shared by all tensors
-    tensors: tuple[
-        PanelTensor, PanelTensor, PanelTensor
-    ]  # of the data, what picks them, the output
+    # of the data, of what picks them, and of the output
+    tensors: tuple[PanelTensor, PanelTensor, PanelTensor]
     traces: dict[tuple[int, ...], Any]  # of output cells, batch dimensions apart, row-major
     title: Line  # above it in a terminal; empty for none
 

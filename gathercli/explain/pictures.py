@@ -186,9 +186,7 @@ class StepPictures(SaveOptions):
 class IllegalPictures(SaveOptions):
     """The pictures of `check`."""
 
-    def draw(
-        self, outputs: Sequence[PictureFile], result: CheckedCall, report: CheckReport
-    ) -> None:
+    def draw(self, files: Sequence[PictureFile], result: CheckedCall, report: CheckReport) -> None:
         """Write the picture of the illegal indices of the chosen version."""
         from gathercli.explain.drawing.illegal_chart import illegal_chart
         from gathercli.report.verdicts import headline, verdict_lines
@@ -196,7 +194,7 @@ class IllegalPictures(SaveOptions):
         call, case = result.chosen.call, result.case
         if call is not None:
             chart = illegal_chart(call, case, headline(call, case), verdict_lines(result))
-            for output in outputs:
+            for output in files:
                 output.write_chart(chart, partial(report.styled, PICTURE_WIDTH))
 
 
@@ -205,7 +203,7 @@ class VersionPictures(SaveOptions):
 
     def draw(
         self,
-        outputs: Sequence[PictureFile],
+        files: Sequence[PictureFile],
         call: str,
         tables: Sequence[Table],
         lines: Sequence[str],
@@ -215,7 +213,7 @@ class VersionPictures(SaveOptions):
         from gathercli.explain.drawing.chart import versions_chart
 
         chart = versions_chart(call, tables, lines)
-        for output in outputs:
+        for output in files:
             output.write_chart(chart, characters)
 
 
@@ -224,7 +222,7 @@ class WrongPictures(SaveOptions):
 
     def draw(
         self,
-        outputs: Sequence[PictureFile],
+        files: Sequence[PictureFile],
         array: AnyArray,
         wrong: Iterable[AnyArray],
         lines: Sequence[str],
@@ -233,9 +231,9 @@ class WrongPictures(SaveOptions):
         """Write the picture of where an output is wrong, as `wrong_chart` draws it."""
         from gathercli.explain.drawing.illegal_chart import wrong_chart
 
-        if outputs:
+        if files:
             chart = wrong_chart(array, wrong, lines)
-            for output in outputs:
+            for output in files:
                 output.write_chart(chart, characters)
 
 

@@ -182,9 +182,7 @@ class Selection(PanelChoice):
         is_wide = len(columns) > self.limits[1] + 2
         return not self.look.window and (is_wide or not self.is_complete)
 
-    def _choose_facets(
-        self, panel: tuple[int, ...], units: Iterable[Unit]
-    ) -> list[tuple[int, ...]]:
+    def _choose_facets(self, at: tuple[int, ...], units: Iterable[Unit]) -> list[tuple[int, ...]]:
         """Choose facets of `data`: all, or the first that indices pick."""
         lead, shape = self.lead, self.provenance.data.shape
         every = list(combinations(*self.data[lead:-2]))
@@ -196,7 +194,7 @@ class Selection(PanelChoice):
         for unit in units:
             if len(picked) >= most:
                 break
-            if is_in(panel, unit[:lead]):
+            if is_in(at, unit[:lead]):
                 within = unit[lead : lead + len(every[0])]
                 picked |= dict.fromkeys(each for each in every if is_in(each, within))
         return sorted(list(picked)[:most]) or every[:1]

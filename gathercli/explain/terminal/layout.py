@@ -135,10 +135,8 @@ def arrange(
         return [line for block in blocks for line in ([], *block)][1:]
     most = max(map(_heads, parts))
     heads = [0 if 0 in part.inner else most - _heads(part) for part in parts]
-    blank: panel.Line = []
-    return beside(
-        [[b[0], *[blank] * count, *b[1:]] for b, count in zip(blocks, heads, strict=True)]
-    )
+    pairs, blank = zip(blocks, heads, strict=True), panel.Line()
+    return beside([[block[0], *[blank] * count, *block[1:]] for block, count in pairs])
 
 
 def append(text: Text, lines: Iterable[panel.Line]) -> None:
