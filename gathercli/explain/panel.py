@@ -455,10 +455,6 @@ class View(ABC):
         yield "]}\n"
 
 
-LIGHT_PAGE: Final = "#ffffff"
-DARK_PAGE: Final = "#0d1117"
-
-
 class Hue(NamedTuple):
     """A colour of a letter, as ``#rrggbb``; the table beside this module says more."""
 

@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 from rich.color import Color, ColorSystem
 
+from gathercli.explain.drawing.svg import DARK, LIGHT
 from gathercli.explain.panel import (
-    DARK_PAGE,
     HUES,
-    LIGHT_PAGE,
     ON_FILL,
     ON_REFUSED,
     PLAIN_HUES,
@@ -102,15 +101,15 @@ def test_contrast_and_distance_are_those_of_their_definitions() -> None:
 @pytest.mark.parametrize("hue", HUES, ids=lambda hue: hue.name)
 def test_text_of_every_hue_is_readable(hue: Any) -> None:
     assert contrast(ON_FILL, hue.fill) >= READABLE
-    assert contrast(hue.fill, DARK_PAGE) >= READABLE
+    assert contrast(hue.fill, DARK.page) >= READABLE
     assert contrast(hue.fill, "#000000") >= READABLE
-    assert contrast(hue.ink, LIGHT_PAGE) >= READABLE
+    assert contrast(hue.ink, LIGHT.page) >= READABLE
 
 
 def test_what_is_refused_is_readable() -> None:
     assert contrast(ON_REFUSED, REFUSED_ON_LIGHT) >= READABLE
-    assert contrast(REFUSED_ON_LIGHT, LIGHT_PAGE) >= READABLE
-    assert contrast(REFUSED_ON_DARK, DARK_PAGE) >= READABLE
+    assert contrast(REFUSED_ON_LIGHT, LIGHT.page) >= READABLE
+    assert contrast(REFUSED_ON_DARK, DARK.page) >= READABLE
 
 
 HALVES: Final = [slice(None, PLAIN_HUES), slice(PLAIN_HUES, None)]

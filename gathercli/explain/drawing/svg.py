@@ -185,14 +185,12 @@ class Theme(NamedTuple):
 _STYLES: Final = table_beside(__name__)
 LIGHT: Final = Theme(
     **_STYLES["light"],
-    page=panel.LIGHT_PAGE,
     refused=panel.REFUSED_ON_LIGHT,
     fills=tuple(hue.fill for hue in panel.HUES),
     lines=tuple(hue.ink for hue in panel.HUES),
 )
 DARK: Final = Theme(
     **_STYLES["dark"],
-    page=panel.DARK_PAGE,
     refused=panel.REFUSED_ON_DARK,
     fills=LIGHT.fills,
     lines=tuple(hue.fill for hue in panel.HUES),
