@@ -28,19 +28,19 @@ def draw_help(command: Command, *, every: bool) -> int:
             return f"Usage: {f'{chr(10)}       '.join(map(''.join, said.usages))}"
 
     lines = (f"[dim]{escaped(shows)}[/dim]\n  {escaped(line)}" for shows, line in said.examples)
+    # Arguments are drawn in few lines; the usage says what is required.
+    drawn = {
+        name: each if each.names else each.replace(kind=str, default=None)
+        for name, each in said.parameters.items()
+    }
     app = typer.Typer(add_completion=False, rich_markup_mode="rich")
     app.command(
         help=said.summary,
         epilog="\n".join(("[bold]Examples[/bold]", *lines, "", *said.pointers)),
         cls=DrawnCommand,
         add_help_option=False,
-    )(function_of({name: _drawn(each) for name, each in said.parameters.items()}))
+    )(function_of(drawn))
     return _draw(app, f"{PROGRAM} {command.name}")
-
-
-def _drawn(parameter: Parameter) -> Parameter:
-    """Return an argument as one that typer draws in few lines; the usage says what is required."""
-    return parameter if parameter.names else parameter.replace(kind=str, default=None)
 
 
 def draw_help_of_program() -> int:

@@ -152,7 +152,7 @@ def layouts(shape: tuple[int, ...]) -> Iterator[DataLayout]:
         yield DataLayout(name, stored, read, alone=alone)
     yield from _moved_layouts(shape)
     for axis in range(1, rank):
-        first = partial(_in_first, size=max(1, product(shape[axis:])))
+        first = partial(lambda at, size: at % size, size=max(1, product(shape[axis:])))
         words = f"data is that of the first row along axis {axis - 1} for all of them"
         yield DataLayout(f"first row along axis {axis - 1}", words, moved=first, alone=False)
     for axis, size in enumerate(shape):
@@ -192,10 +192,6 @@ def _slices(shape: tuple[int, ...], axis: int) -> Iterator[DataLayout]:
     words = f"data is one of two stored rows along axis {axis}, and {as_whole}"
     cut = partial(_sliced, inner=below, size=1, stored=2)
     yield DataLayout(f"every second along axis {axis}", words, moved=cut)
-
-
-def _in_first(at: AnyArray, size: int) -> AnyArray:
-    return at % size
 
 
 def _sliced(at: AnyArray, inner: int, size: int, stored: int) -> AnyArray:
@@ -282,10 +278,6 @@ def bfloat16(values: AnyArray) -> AnyArray:
     near = bits + (((bits >> 16) & 1) + np.uint32(0x7FFF))
     rounded = np.where(np.isnan(bits.view(np.float32)), bits, near) & np.uint32(0xFFFF0000)
     return rounded.view(np.float32)
-
-
-def _truncated(values: AnyArray) -> AnyArray:
-    return (_float_bits(values) & np.uint32(0xFFFF0000)).view(np.float32)
 
 
 def _normal(values: AnyArray) -> AnyArray:
@@ -408,7 +400,8 @@ def _roundings(dtype: DType) -> Iterator[Reading]:
         limited = _made("rounded to float32, at most its greatest", _float32_within)
         yield limited._replace(rare=True)
     if dtype is not BFLOAT16:
-        yield _made("truncated to bfloat16", _truncated)
+        upper = np.uint32(0xFFFF0000)
+        yield _made("truncated to bfloat16", lambda v: (_float_bits(v) & upper).view(np.float32))
     if dtype.kind is Kind.FLOAT:
         yield _worded("fraction dropped", np.trunc)
         yield _worded("no special values", np.nan_to_num)

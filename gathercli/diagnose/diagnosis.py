@@ -17,7 +17,7 @@ from gathercli.diagnose.combinations import Candidates
 from gathercli.diagnose.index_hypotheses import specified
 from gathercli.diagnose.prediction import ObservedOutput
 from gathercli.diagnose.search import MovedRow, Search, moved_rows, where
-from gathercli.diagnose.ties import SuggestedCall, Suggestion, apart, suggestion
+from gathercli.diagnose.ties import SuggestedCall, apart, suggestion
 from gathercli.errors import InputError, OperatorError, sentence
 from gathercli.frameworks import FrameworkRow, every_framework, every_row
 from gathercli.frameworks.versions import family_of, row_of
@@ -87,7 +87,9 @@ class Diagnosis(NamedTuple):
     explanations: tuple[Named, ...]  # best first; not empty
     # an index that two of the first treat differently, in words; None if there is none
     apart: str | None = None
-    suggestion: Suggestion | None = None  # a call that tells the first apart, if it was asked for
+    suggestion: SuggestedCall | None = (
+        None  # a call that tells the first apart, if it was asked for
+    )
     # that differ from the output of the version; None if the shapes do, or none does
     wrong_cells: ReportedCells | None = None
     unexplained: ReportedCells | None = None  # by the first explanation; None if it explains all
@@ -165,9 +167,8 @@ def diagnose(
     if suggest and diagnosis.likely:
         tied = [each.explanation.hypothesis for each in diagnosis.first]
         suggested = suggestion(tied, candidates)
-        words = diagnosis.apart
-        if suggested is None and len(tied) > 1:
-            words = "no call of these shapes that was tried tells them apart"
+        none = "no call of these shapes that was tried tells them apart"
+        words = diagnosis.apart if suggested or len(tied) < 2 else none
         diagnosis = diagnosis._replace(suggestion=suggested, apart=words)
     return diagnosis
 
@@ -393,8 +394,7 @@ def _closing(diagnosis: Diagnosis) -> Iterator[str]:
         more = f" ({grouped(others)} more not shown)" if others > 0 else ""
         yield f"the first {grouped(len(first))} tie{more}: {diagnosis.apart}"
     if diagnosis.suggestion is not None:
-        call = SuggestedCall.of(diagnosis.suggestion, diagnosis.row, diagnosis.call)
-        yield from call.lines([each.sentence for each in first[:MAX_SHOWN]])
+        yield from diagnosis.suggestion.lines(each.sentence for each in first[:MAX_SHOWN])
     if diagnosis.unexplained is not None:
         number = diagnosis.unexplained.count
         yield (
@@ -459,7 +459,7 @@ class DiagnosisReport(Report):
     @classmethod
     def of(cls, diagnosis: Diagnosis) -> DiagnosisReport:
         """Report on a diagnosis."""
-        call, likely = diagnosis.suggestion, diagnosis.likely
+        likely = diagnosis.likely
         first = diagnosis.first if likely else ()
         return cls(
             diagnosis.row.full_name,
@@ -476,7 +476,7 @@ class DiagnosisReport(Report):
             tuple(LikelyCause.of(each, is_first=each in first) for each in likely[:MAX_IN_JSON]),
             len(first),
             diagnosis.apart if likely else None,
-            call and SuggestedCall.of(call, diagnosis.row, diagnosis.call),
+            diagnosis.suggestion,
             diagnosis,
         )
 

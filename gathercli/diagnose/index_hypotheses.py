@@ -139,10 +139,6 @@ def _as_one_row(order: Callable[[AnyArray], AnyArray], rows: AnyArray) -> AnyArr
     return order(rows.reshape(-1, rows.shape[-1])).reshape(rows.shape)
 
 
-def _as_counted(rows: AnyArray) -> AnyArray:
-    return np.arange(rows.size // rows.shape[-1]).repeat(rows.shape[-1]).reshape(rows.shape)
-
-
 def _repeated_outside(rows: AnyArray) -> AnyArray:
     """Put indices that came before outside of every axis."""
     _, first = np.unique(rows, axis=0, return_index=True)
@@ -163,10 +159,6 @@ def _inverse(rows: AnyArray, axis: int) -> AnyArray:
     inverse = np.full((size + 1, *k.shape[1:]), OUTSIDE)
     np.put_along_axis(inverse, at, np.arange(size).reshape(-1, *[1] * (k.ndim - 1)), 0)
     return np.moveaxis(inverse[:size], 0, axis)
-
-
-def _last_ignored(rows: AnyArray) -> AnyArray:
-    return np.where(np.arange(rows.shape[-1]) < rows.shape[-1] - 1, rows, 0)
 
 
 OUTSIDE: Final = -(1 << 40)  # an index outside of every axis
@@ -192,13 +184,14 @@ def orders(shape: tuple[int, ...], *, tuples: bool) -> Iterator[IndexOrder]:
     if len(lead) > 1:
         moves["sorted as one row"] = partial(_as_one_row, partial(np.sort, axis=0))
         moves["reversed as one row"] = partial(_as_one_row, np.flipud)
-    moves["counted"] = _as_counted
+    count = int(np.prod(shape[:-1]))
+    moves["counted"] = lambda _: np.arange(count).repeat(shape[-1]).reshape(shape)
     moves["repeated outside"] = partial(_as_one_row, _repeated_outside)
     if not tuples:
         moves["different ones first"] = partial(_as_one_row, _different_first)
     if tuples:
         moves["tuples back to front"] = lambda rows: rows[..., ::-1]
-        moves["last number ignored"] = _last_ignored
+        moves["last number ignored"] = lambda rows: rows * (np.arange(shape[-1]) < shape[-1] - 1)
         moves["numbers apart"] = lambda rows: rows.reshape(shape[-1], -1).T.reshape(shape)
     for name, places in moves.items():
         yield IndexOrder(name, places, words[name] + own * name.startswith("sorted"))
@@ -320,10 +313,6 @@ def _row_of(function: Callable[[int], int]) -> Outcomes:
     return treat
 
 
-def _after_moving(treat: Outcomes, k: AnyArray, s: int, other: int) -> Outcome:
-    return treat(_negative_moved(k, s, other), s, other)
-
-
 # The functions that the rows of `treatments` in the table name.
 _TREATMENTS: Final[dict[str, Outcomes]] = {
     "filled": _filled,
@@ -368,7 +357,8 @@ def _treatment(
     if wraps:
         treat = _after_wrapping(treat)
     if moves:
-        treat = partial(_after_moving, _TREATMENTS[function])
+        base = _TREATMENTS[function]
+        treat = lambda k, s, other: base(_negative_moved(k, s, other), s, other)  # noqa: E731
     fields |= {"rest": _TREATMENTS.get(rest), "outside": FILLED if zeros else FOREIGN}
     return Treatment(name, treat, tuple(fates) or None, **fields)
 

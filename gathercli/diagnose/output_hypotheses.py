@@ -170,13 +170,11 @@ def _block(n: int, inner: int) -> Placements:
         which = "the first element" if few == 1 else f"the first {few}"
         words = f"each block of {n} has only {which}, and zeros"
         name = f"first of {n}" if few == 1 else f"first {few} of {n}"
-        yield OutputPlacement(name, words, partial(_first_of, n=n, few=few))
+        yield OutputPlacement(
+            name, words, partial(lambda cells, few: np.where(cells % n < few, cells, -1), few=few)
+        )
     words = f"the first element of each block of {n} fills it"
     yield OutputPlacement(f"first of {n} repeated", words, lambda cells: cells - cells % n)
-
-
-def _first_of(cells: AnyArray, n: int, few: int) -> AnyArray:
-    return np.where(cells % n < few, cells, -1)
 
 
 def _worded(table: str, rows: Mapping[str, Cells], **fields: object) -> Rows:
@@ -310,13 +308,10 @@ def _fitted(shape: tuple[int, ...], fit: Fit) -> Placements:
         yield unwritten(first)
         if min(first, differs.size) >= MIN_UNWRITTEN and differs.size == differs[-1] + 1 - first:
             yield unwritten(first, zeros=False)
-        for n in BLOCKS:
+        for n in (each for each in BLOCKS if each <= first):
             words = f"the cells from {first} on hold those {n} before"
-            yield OutputPlacement(f"cells from {first} as {n} before", words, _earlier(first, n), 2)
-
-
-def _earlier(first: int, n: int) -> Cells:
-    return lambda cells: np.where(cells < first, cells, np.maximum(cells - n, 0))
+            earlier = partial(lambda cells, n: np.where(cells < first, cells, cells - n), n=n)
+            yield OutputPlacement(f"cells from {first} as {n} before", words, earlier, 2)
 
 
 BLOCKS: Final = (4, 8, 16, 32)  # the cells of the blocks in which an output may be written

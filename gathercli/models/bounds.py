@@ -304,11 +304,6 @@ def _cast(operation: Operation) -> Bounds | None:
     return operation.input(0).range if kind is not None and kind.kind in "biu" else None
 
 
-def _position(operation: Operation) -> Bounds:
-    """Return the bounds of a position along the axis of an attribute."""
-    return Bounds.of(0, operation.size(0, operation.attributes.get("axis", 0)) - 1)
-
-
 def _nonzero(operation: Operation) -> Bounds | None:
     """Return the bounds of positions: a row for each dimension."""
     dims = operation.input(0).dims
@@ -427,7 +422,9 @@ _FUNCTIONS: Final[dict[str, Callable[[Operation], Bounds | None]]] = {
     "Cast": _cast,
     "CastLike": _cast,
     "BitwiseAnd": _of(2, _masked),
-    **dict.fromkeys(("ArgMax", "ArgMin"), _position),
+    **dict.fromkeys(
+        ("ArgMax", "ArgMin"), lambda op: Bounds.of(0, op.size(0, op.attributes.get("axis", 0)) - 1)
+    ),
     "NonZero": _nonzero,
     "TopK": _topk,
     "Unique": _unique,

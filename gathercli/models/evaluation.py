@@ -436,7 +436,8 @@ def _bodies(evaluation: Evaluation) -> dict[int, dict[str, Any]]:
             if fact.constants and is_sure and left > 0 and fact.constants[0].dtype.kind in "biuf":
                 entry["constants"][name] = _constants(fact)
             if known.constant is None and known.bounds is not None:
-                entry["bounds"][name] = list(map(_ends, known.bounds))
+                ends = (np.where(np.isfinite(k), k, np.asarray(None)) for k in known.bounds)
+                entry["bounds"][name] = [each.tolist() for each in ends]
         entry["attributes"] = evaluation.attributes.get(body.number, {})
         bodies[body.number] = entry
     return bodies
@@ -457,7 +458,3 @@ def _constants(fact: Fact) -> list[Any]:
     texts = [base64.b64encode(each.tobytes()).decode() for each in arrays]
     is_same = fact.known.constant is not None
     return [_number_of(fact.known.dtype), first.shape, texts, fact.known.is_default, is_same]
-
-
-def _ends(array: Any) -> Any:
-    return np.where(np.isfinite(array), array, np.asarray(None)).tolist()

@@ -121,8 +121,10 @@ class _Writer:
         if step.primitive in ("minimum", "maximum") and numbers and self._target.has_numbers:
             arguments = ", ".join(each.text for each in inputs)
             return Expression(f"{step.primitive[:3]}({arguments})", is_number=True)
-        write: Callable[..., str] = _WRITERS.get(step.primitive, _plain)
-        *setup, text = write(self._target, step, *(each.text for each in inputs)).split("\n")
+        texts, write = [each.text for each in inputs], _WRITERS.get(step.primitive)
+        written = write and write(self._target, step, *texts)  # else its settings suffice
+        written = written or self._target.text(step.primitive, *texts, **step.settings)
+        *setup, text = written.split("\n")
         self._lines += setup
         is_number = step.primitive == "size" and self._target.has_numbers
         return Expression(text, is_number=is_number)
@@ -161,11 +163,6 @@ class _Writer:
 
 
 # The text of primitives
-
-
-def _plain(target: TranslationTarget, step: Step, *inputs: str) -> str:
-    """Write a primitive whose expression needs its settings alone."""
-    return target.text(step.primitive, *inputs, **step.settings)
 
 
 def _like(x: str, rank: int, before: int, after: int, middle: str) -> str:

@@ -59,10 +59,6 @@ def _strides(x: AnyArray, start: int, stop: int) -> AnyArray:
     return np.array([product(x.shape[at + 1 : stop]) for at in range(start, stop)], np.int64)
 
 
-def _narrow(x: AnyArray, y: AnyArray, axis: int) -> AnyArray:
-    return x[tuple(slice(None if at == axis else n) for at, n in enumerate(y.shape))]
-
-
 def _widened(x: Sequence[int], start: int, stop: int) -> Sequence[int]:
     return (*x[:start], *(max(1, size) for size in x[start:stop]), *x[stop:])
 
@@ -124,7 +120,12 @@ PRIMITIVES: Final = {
         dtype=None,
     ),
     "narrow": Primitive(
-        lambda x, y, axis: (*y[:axis], x[axis], *y[axis + 1 :]), _narrow, dtype=None, name="narrow"
+        lambda x, y, axis: (*y[:axis], x[axis], *y[axis + 1 :]),
+        lambda x, y, axis: x[
+            tuple(slice(None if at == axis else n) for at, n in enumerate(y.shape))
+        ],
+        dtype=None,
+        name="narrow",
     ),
     "widen": Primitive(_widened, _widen, dtype=None),
     "merge": Primitive(

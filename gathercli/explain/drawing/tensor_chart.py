@@ -63,7 +63,8 @@ def histogram_elements(
     for number, count in enumerate(counts):
         height = max(_LEAST_BAR, area.height * count / most) if count else 0.0
         x, bar = area.x + number * step, max(step - 1, step * 0.8)
-        place = names[number] if names else _range(edges, number, len(counts))
+        end = ")" if number + 1 < len(counts) else "]"  # the last bin includes both edges
+        place = names[number] if names else f"[{edges[number]}, {edges[number + 1]}{end}"
         title = chart.tooltip(f"{place}: {counted(count, 'element')}")
         if height:
             place_of_bar = Box(x, area.bottom - height, bar, height)
@@ -84,11 +85,6 @@ def histogram_elements(
         yield chart.ruled(places[number], area.bottom, places[number], area.bottom + 4)
         yield chart.axis_label(places[number], area.bottom + 16, labels[number])
     yield chart.axis_label(area.x + area.width / 2, box.bottom - 4, "value")
-
-
-def _range(edges: list[str], number: int, count: int) -> str:
-    """Return a bin as an interval; the last one includes both edges."""
-    return f"[{edges[number]}, {edges[number + 1]}{']' if number == count - 1 else ')'}"
 
 
 class HeatPanel:

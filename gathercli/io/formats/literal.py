@@ -107,7 +107,9 @@ def _bare_list(token: str) -> Any | None:
     """Parse a list without brackets, or one number; return None for any other token."""
     items = token.split(",")
     if len(items) == 1:  # a word such as nan or j is the name of a file
-        return item(token.strip()) if _is_json(token.strip()) else None
+        word = token.strip()
+        is_json = _match(_FLOAT_PATTERN, word) or word in ("true", "false", *NON_FINITE)
+        return item(word) if is_json else None
     if not items[-1].strip():  # only the last item may be empty
         items.pop()
     values = [item(each.strip()) for each in items]
@@ -154,10 +156,6 @@ def _plain_number(word: str) -> float | None:
 def is_document(token: str) -> bool:
     """Tell whether a literal is JSON, by its first character."""
     return token.lstrip()[:1] in ("[", "{", '"')
-
-
-def _is_json(word: str) -> bool:
-    return bool(_match(_FLOAT_PATTERN, word)) or word in ("true", "false", *NON_FINITE)
 
 
 def item(word: str) -> Any:

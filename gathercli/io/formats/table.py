@@ -61,10 +61,6 @@ def load(path: str) -> Any:
     return getattr(__import__(module, fromlist=[name]), name)
 
 
-def _is_json(start: bytes) -> bool:
-    return start[:1] in (b"[", b"{") and b"\0" not in start[:16]
-
-
 def _is_safetensors(start: bytes) -> bool:
     headed = start[8:9] == b"{" and b"\0" in start[:8]
     return headed and (int.from_bytes(start[:8], "little") < 1 << 32 or not _is_proto(start))
@@ -123,7 +119,7 @@ FORMATS: Final = {
     "json": Format(
         ".json",
         ".json#name",
-        sniff=_is_json,
+        sniff=lambda start: start[:1] in (b"[", b"{") and b"\0" not in start[:16],
         reader=f"{_FORMATS}.textfile:Document",
         writer=f"{_FORMATS}.encode:plain_json",
         losses=f"{_FORMATS}.encode:json_losses",
