@@ -20,6 +20,7 @@ const WAYS = { right: [1, 0], left: [-1, 0], down: [0, 1], up: [0, -1] };
 const OUT = "out";
 const OTHERS = 5; // equations of further cells of the output
 const MOST_DRAWN = 6000; // cells of a picture
+const MOST_STACKED = 200; // and of one that is laid out for a narrow page
 const HELP = {
   true: "Click an index or a value, then type, or click again, to change it. Arrow keys move, Escape clears.",
   false: "Point at a cell. Arrow keys move, Escape clears. This call is too large to be changed here.",
@@ -52,6 +53,13 @@ function drawingOf(host) {
   const source = new TextDecoder().decode(bytes);
   const parsed = new DOMParser().parseFromString(source, "image/svg+xml");
   return document.importNode(parsed.documentElement, true);
+}
+
+/** Return which words a drawing has: those of a lesson name the version apart, and brief ones no shape. */
+function formOf(svg, { version }) {
+  const heading = svg.querySelector(".heading")?.textContent;
+  const hasShape = [...svg.querySelectorAll(".note")].some((each) => each.textContent.startsWith("shape of out"));
+  return { isBare: !heading, isLesson: Boolean(heading) && !heading.startsWith(version), isBrief: !hasShape };
 }
 
 /** Return the theme of a document, as its ground is light or dark. */
@@ -311,7 +319,7 @@ class Versions {
     for (const [name, { row, cells }] of this.rows) {
       const { rule, why, shape } = answers.get(name);
       const [cell] = cells;
-      cell.textContent = rule ? `refuses: ${rule}` : sized(shape);
+      cell.textContent = rule ? `refuses: ${rule}` : `shape ${sized(shape)}`;
       if (rule) cell.append(element("small", {}, why));
       if (name === own) row.setAttribute("aria-current", "true");
       else row.removeAttribute("aria-current");
@@ -329,6 +337,7 @@ class Versions {
   /** Show the numbers of an index, texts; of a tuple first one that is no position. */
   follow(numbers, at) {
     this.at = at;
+    this.view.toggleAttribute("data-unchosen", !at);
     const telling = numbers.findIndex((text, n) => BigInt(text) < 0n || BigInt(text) >= BigInt(this.sizes[n] ?? 0));
     if (telling >= 0) this.component = telling;
     this.show(numbers);
@@ -476,6 +485,7 @@ class Page {
     this.isFile = Boolean(host.querySelector("svg"));
     this.isEditable = "texts" in this.model.inputs[0];
     this.original = drawingOf(host);
+    this.content.form = formOf(this.original, this.model);
     this.chosen = null;
     this.root = host.attachShadow({ mode: "open" });
     this.count = element("p", { class: "count" });
@@ -498,6 +508,8 @@ class Page {
     this.dress();
     this.begin();
     this.listen(this.frame);
+    this.frame.addEventListener("scroll", () => this.hint(), { passive: true });
+    new ResizeObserver(() => this.hint()).observe(this.frame);
     if (this.isFile) this.listenToPage();
   }
 
@@ -601,6 +613,11 @@ class Page {
     const chosen = this.chosen?.id;
     this.drawing = new Drawing(this.draw(answered), this.isEditable);
     this.frame.replaceChildren(this.drawing.svg);
+    if (this.isRoomier(answered)) {
+      this.drawing = new Drawing(this.draw(answered, true), this.isEditable);
+      this.frame.replaceChildren(this.drawing.svg);
+    }
+    this.hint();
     this.traces = this.isEditable ? Traces.answered(model, answered) : Traces.written(this.content);
     this.versions.answer(answers, state.version, { inputs: answered.inputs });
     this.current = this.drawing.cells.has(this.current) ? this.current : (this.content.start ?? this.traces.order[0]);
@@ -614,7 +631,8 @@ class Page {
     }
     this.shown = undefined;
     const cell = this.drawing.cells.get(chosen) ?? null;
-    this.versions.follow(["-1", ...Array(16).fill("-1")].slice(0, Math.max(1, this.versions.axes.length)), null);
+    this.pointer = null;
+    this.followFirst();
     if (focus && this.drawing.cells.has(focus)) this.drawing.cells.get(focus).focus({ preventScroll: true });
     this.choose(cell);
   }
@@ -623,28 +641,48 @@ class Page {
     if (rule) return `${row.full_name} refuses: ${why} (${rule})`;
     const filled = cells.filter(({ fate }) => fate === "filled").length;
     const some = filled ? `, ${filled} of its ${cells.length} cells filled with ${FILLINGS[this.answered.policy.outside]}` : "";
-    return `${row.full_name} answers ${sized(shape)}${some}`;
+    return `${row.full_name} answers with shape ${sized(shape)}${some}`;
   }
 
   /** Return the drawing of an answer: the original one, that painted anew, or one laid out plainly. */
-  draw(answered) {
+  draw(answered, isPlain = false) {
     this.picture = null;
     const clone = this.original.cloneNode(true);
-    if (!this.isEditable || this.state === this.states[0]) return clone;
+    narrow(clone, this.frame.clientWidth || Infinity);
+    if (!this.isEditable || (this.state === this.states[0] && !isPlain)) return clone;
     const picture = pictureOf(this.content, answered);
     const count = picture.grids.reduce((sum, { cells }) => sum + cells.length, 0);
     if (count > MOST_DRAWN) return layOut({ ...picture, grids: [], links: [], hasOutside: false, note: `${count} cells are too many to draw here` }, 0).svg;
     this.picture = picture;
-    const { attrs, inputs } = this.states[0];
+    const { inputs } = this.states[0];
     const isSame = (one, other) => JSON.stringify(one) === JSON.stringify(other);
     const keeps =
-      isSame([attrs, this.shapes.shape], [this.state.attrs, answered.shape]) &&
+      !isPlain &&
+      isSame(...[this.shapes, answered].map(({ axis, b, shape, row: { tuples } }) => [axis, b, shape, tuples])) &&
       inputs.every(({ shape }, n) => isSame(shape, this.state.inputs[n].shape));
     this.boxes = boxesOf(clone);
     let svg = clone;
-    if (!keeps || !fitsIn(this.boxes, picture)) ({ svg, boxes: this.boxes } = layOut(picture, this.frame.clientWidth || 1000));
-    paint(svg, picture, this.boxes, this.content);
+    const isKept = keeps && fitsIn(this.boxes, picture);
+    if (!isKept) ({ svg, boxes: this.boxes } = layOut(picture, this.frame.clientWidth || 1000, this.content.form));
+    paint(svg, picture, this.boxes, this.content, isKept);
     return svg;
+  }
+
+  /** Tell whether the drawing that Python made is cut off, while one laid out for the room is not. */
+  isRoomier(answered) {
+    if (!this.isEditable || !this.isCut || !answered.shape || this.drawing.cells.size > MOST_STACKED) return false;
+    return pictureOf(this.content, answered).grids.every(({ name, cells }) => this.drawing.tensors.get(name)?.length === cells.length);
+  }
+
+  get isCut() {
+    return this.frame.scrollWidth > this.frame.clientWidth + 1;
+  }
+
+  /** Mark the sides on which more can be scrolled to. */
+  hint() {
+    const { scrollLeft, scrollWidth, clientWidth } = this.frame;
+    this.frame.toggleAttribute("data-before", scrollLeft > 2);
+    this.frame.toggleAttribute("data-after", scrollLeft + clientWidth < scrollWidth - 2);
   }
 
   /** Change a number of the chosen index. */
@@ -891,10 +929,17 @@ class Page {
     this.say(cell, records);
   }
 
+  /** Return the parent beside the token of a cell; a cell of the last step has no other. */
+  parentOf(cell, record) {
+    const id = cell?.dataset.tensor === "step_ids" ? cell.id : record?.source;
+    const parent = id && this.drawing.cells.get(this.traces.place({ source: id }));
+    return parent?.dataset.at.startsWith("0,") ? undefined : parent; // the first parents lead nowhere
+  }
+
   /** Show the index that a cell is, or comes from, in every version. */
   follows(cell, [record]) {
     const [, name] = this.model.rows[0].inputs;
-    const pointer = cell?.dataset.tensor === name ? cell : this.drawing.cells.get(record?.index);
+    const pointer = cell?.dataset.tensor === name ? cell : this.drawing.cells.get(record?.index) ?? this.parentOf(cell, record);
     if (!pointer) return;
     this.pointer = pointer;
     if (!this.isEditable) {
@@ -906,6 +951,15 @@ class Page {
     const { start, count } = this.placeOf(1, pointer);
     const numbers = this.answered.inputs[1].values.slice(start, start + count);
     if (numbers.every((text) => INTEGER.test(text)) && numbers.length) this.versions.follow(numbers, nameOf(pointer));
+  }
+
+  /** Show the first index in every version; of beams the first parent that leads somewhere. */
+  followFirst() {
+    const [, name] = this.model.rows[0].inputs;
+    const isLeading = ({ dataset: { at } }) => this.model.family !== "gather-tree" || !at.startsWith("0,");
+    const first = this.drawing.tensors.get(name)?.find(isLeading);
+    this.versions.follow(Array(Math.max(1, this.versions.axes.length)).fill("0"), null);
+    if (first) this.follows(first, []);
   }
 
   say(cell, records) {

@@ -10,6 +10,8 @@ const CELL = { height: 38, width: 44, gap: 10, lane: 26 };
 const CHANNEL = 104; // the space between tensors
 const MARGIN = 28;
 const EM = 11.44; // the width of a character of 19 px
+const LETTER_EM = 7.22; // and of one of 12 px
+const PLAIN_HUES = 6; // the colours without stripes
 
 function drawn(name, attributes, ...children) {
   const node = document.createElementNS(SVG, name);
@@ -36,23 +38,28 @@ function letterOf(number, first) {
  * It has the `grids` in the order in which arrows pass them, each a tensor with its cells, and the
  * `links` between cells by id, of an index or a beam each. A refused call has no output.
  */
-function pictureOf({ call: model, letters: first }, answered) {
+function pictureOf(content, answered) {
+  const { call: model, letters: first, form = {} } = content;
   const picture = model.family === "gather-tree" ? beamsOf(model, answered, first) : picksOf(model, answered, first);
-  const { row, attrs, axis, b, D, I } = answered;
-  const turned = (number, from) => (number === from || from === null ? number : `${number} → ${from}`);
-  const words = [row.full_name];
-  if ("axis" in row.attrs) words.push(`axis ${turned(attrs.axis, axis)}`);
-  if ("batch_dims" in row.attrs) words.push(`batch_dims ${turned(attrs.batch_dims, b)}`);
+  const { row, axis, D, I, shape } = answered;
   const [indices, data] = [model.inputs[1], model.inputs[0]];
   const isDown = D.length === 1 || (!row.tuples && axis === D.length - (row.elementwise && D.length > 1 ? 2 : 1));
+  const isTree = model.family === "gather-tree";
+  const types = Object.fromEntries(model.inputs.map(({ name, dtype }, n) => [name, `${dtype}${sized(answered.shapes[n])}`]));
+  if (shape) types.out = `${data.dtype}${sized(shape)}`;
+  const equation = shape ? equationOf(model, answered) : row.equation;
   return {
     ...picture,
-    heading: words.join("   "),
-    equation: answered.shape ? equationOf(model, answered) : row.equation,
-    note: answered.shape ? `shape of out: ${row.shape}  =  ${sized(answered.shape)}` : `refused: ${answered.why}`,
-    isDown: isDown && model.family !== "gather-tree",
-    types: { [indices.name]: `${indices.dtype}${sized(I)}`, [data.name]: `${data.dtype}${sized(D)}`,
-      out: answered.shape ? `${data.dtype}${sized(answered.shape)}` : "" },
+    ...headingOf(model, answered, form),
+    equation,
+    spans: shape && !isTree ? spansOf(equation, row.inputs[1]) : [],
+    note: shape ? `shape of out: ${shapeWords(answered)}` : `refused: ${answered.why}`,
+    isDown: isDown && !isTree,
+    isLinedUp: Boolean(row.elementwise) && D.length > 1 && !isTree,
+    types,
+    typeWords: isTree ? Object.entries(types).map((words) => words.join(" ")).join("    ") : "",
+    batches: isTree && shape ? lengthsOf(answered) : [],
+    notes: shape && !isTree ? { [data.name]: axisLines(answered), [indices.name]: tupleLines(answered) } : {},
   };
 }
 
@@ -66,7 +73,7 @@ function gridOf(name, shape, cellOf) {
 }
 
 function picksOf(model, answered, first) {
-  const { row, inputs, D, shape, cells = [], picks } = answered;
+  const { row, inputs, D, shape, axes, cells = [], picks } = answered;
   const [dataName, indexName] = row.inputs;
   const values = inputs.map((input) => input.values);
   const indexShape = row.tuples ? answered.I.slice(0, -1) : answered.I;
@@ -106,7 +113,8 @@ function picksOf(model, answered, first) {
   });
   for (const cell of data.cells) if (!cell.isRead) cell.kinds.push("unread");
   const hasOutside = picks.some(({ fate }) => fate !== "copied");
-  return { grids: [indices, data, out], links, hasOutside, count: picks.length };
+  const isFromEnd = picks.some(({ numbers: own, positions }) => own.some((k, n) => k < 0n && k + BigInt(D[axes[n]]) === BigInt(positions[n])));
+  return { grids: [indices, data, out], links, hasOutside, count: picks.length, fromEnd: isFromEnd ? axes : [] };
 }
 
 function beamsOf(model, answered, first) {
@@ -132,7 +140,7 @@ function beamsOf(model, answered, first) {
         const own = `out-0-${b}-${w}`;
         const next = way[n + 1];
         if (next) {
-          const ends = { from: [parents.cells[at].id], to: [parents.cells[flat(next[0], b, next[1])].id] };
+          const ends = { from: [steps.cells[at].id], to: [steps.cells[flat(next[0], b, next[1])].id] };
           links.push({ own, color, kinds: ["picks"], climbs: true, lane: (w + 1) / (W + 1), ...ends });
         }
         if (cells[flat(t, b, w)].fate !== "copied") return;
@@ -140,9 +148,8 @@ function beamsOf(model, answered, first) {
       });
       for (let t = 0; t < T; t++) {
         const { fate } = cells[flat(t, b, w)];
-        const tail = { filled: "?", ended: "·", beyond: "·" }[fate] ?? "";
         const text = fate === "refused" ? { text: "!" } : {};
-        Object.assign(out.cells[flat(t, b, w)], { letter: letterOf(color, first), color, fate, kinds: [fate], tail, ...text });
+        Object.assign(out.cells[flat(t, b, w)], { letter: letterOf(color, first), color, fate, kinds: [fate], ...text });
       }
     }
   }
@@ -192,34 +199,99 @@ const bounds = (list) => {
   return { x, y, width: right - x, height: bottom - y };
 };
 
+const versionAt = (heading) => heading.length * 13.24 + 24;
+
+/** Return the nodes of a text with bold parts. */
+function spanned(words, spans) {
+  const nodes = [];
+  let end = 0;
+  for (const [start, stop] of spans) {
+    nodes.push(words.slice(end, start), drawn("tspan", { class: "replaced" }, words.slice(start, stop)));
+    end = stop;
+  }
+  return [...nodes, words.slice(end)].filter(Boolean);
+}
+
+/** Break a text after blanks into lines: { words, spans }. */
+function broken(words, spans, most) {
+  const lines = [];
+  let [start, end] = [0, 0];
+  const close = () => {
+    const own = spans.map((span) => span.map((at) => Math.max(start, Math.min(at, end)) - start)).filter(([a, z]) => a < z);
+    lines.push({ words: words.slice(start, end).trimEnd(), spans: own });
+    start = end;
+  };
+  for (const part of words.match(/\S+\s*/g) ?? []) {
+    if (end > start && end - start + part.trimEnd().length > most) close();
+    end += part.length;
+  }
+  close();
+  return lines;
+}
+
+const WIDTHS = { heading: 11, equation: 9.7, title: 8.4, replaced: 7.8, stays: 7.1, shared: 7.1, note: 7.1, facet: 7.1 }; // of characters
+
 /** Return a drawing of a picture with a plain layout, cells empty, and the boxes of these. */
-function layOut(picture, room) {
+function layOut(picture, room, { isBare, isBrief } = {}) {
   const isNarrow = room < 640;
+  const margin = isNarrow ? 14 : MARGIN;
   const isDown = picture.isDown || isNarrow;
-  const { grids } = picture;
+  const { grids, notes = {} } = picture;
+  const isTree = grids.some((grid) => grid.isTree);
   const jumps = picture.links.some(({ from, to, climbs }) => climbs || (from?.length === 1 && to?.length === 1));
-  const gap = jumps && grids.some(({ shape }) => shape.length > 1) ? CELL.lane : CELL.gap;
-  const blocks = grids.map((grid) => blockOf(grid, picture, isDown, gap));
+  const lanes = jumps && grids.some(({ shape }) => shape.length > 1);
+  const head = isDown ? 0 : 30 + NOTE_HEIGHT * Math.max(0, ...grids.map(({ name }) => notes[name]?.length ?? 0));
+  const most = isNarrow ? room - 8 - 2 * margin : Infinity;
+  let widths = grids.map(cellWidth);
+  if (picture.isLinedUp) widths = widths.map(() => Math.max(...widths));
+  const blocks = grids.map((grid, n) => blockOf(grid, picture, { isDown, lanes, head, isFirst: !n, width: widths[n], most }));
+  const start = picture.isLinedUp || isTree ? Math.max(...blocks.map(({ labels }) => labels)) : null;
   const boxes = new Map();
-  const texts = [
-    [MARGIN, MARGIN + 20, picture.heading, "heading"],
-    [MARGIN, MARGIN + 50, picture.equation, "equation"],
-  ];
-  const beside = isDown && !isNarrow ? Math.max(...blocks.map(({ title }) => title.length * 8.4)) + 20 : 0;
-  let [x, y] = [MARGIN + beside, MARGIN + 84];
+  const texts = [];
+  let y = margin;
+  const write = (words, kind, height, spans = []) => {
+    for (const line of broken(words, spans, Math.floor(most / WIDTHS[kind]))) {
+      y += height;
+      texts.push([margin, y, line.words, kind, null, line.spans]);
+      height = kind === "note" ? 19 : 24;
+    }
+  };
+  if (!isBare) {
+    write(picture.heading, "heading", 20);
+    if (picture.version && (isNarrow ? picture.heading.length + picture.version.length < 26 : true)) {
+      texts.push([margin + versionAt(picture.heading), y, picture.version, "note"]);
+    } else if (picture.version) write(picture.version, "note", 22);
+    write(picture.equation, "equation", 30, picture.spans);
+    if (picture.typeWords) write(picture.typeWords, "note", 26);
+  }
+  const linesOf = ({ name }) => notes[name] ?? [];
+  const wordsOf = (grid, block) => [[block.title, "title"], ...linesOf(grid)];
+  const longest = grids.flatMap((grid, n) => wordsOf(grid, blocks[n])).map(([words, kind]) => words.length * WIDTHS[kind]);
+  const beside = isDown && !isNarrow ? Math.max(...longest) + 24 : 0;
+  let x = margin + beside;
+  y += 34;
   const tallest = Math.max(...blocks.map((block) => block.height));
   const widest = Math.max(...blocks.map((block) => block.width));
-  for (const block of blocks) {
-    if (isNarrow) y += 28;
-    const across = isDown ? { x: x + (widest - block.width) / 2, y } : { x, y: y + (tallest - block.height) / 2 };
+  blocks.forEach((block, n) => {
+    const words = wordsOf(grids[n], block);
+    if (isNarrow) y += 10 + NOTE_HEIGHT * words.length;
+    const [overX, overY] = [widest - block.width, tallest - block.height].map((rest) => (start === null ? rest / 2 : 0));
+    const shift = start === null || !isDown ? 0 : start - block.labels;
+    const across = isDown ? { x: x + overX + shift, y } : { x, y: y + overY };
     for (const [id, box] of block.boxes) boxes.set(id, { ...box, x: box.x + across.x, y: box.y + across.y });
     for (const [dx, dy, ...rest] of block.texts) texts.push([across.x + dx, across.y + dy, ...rest]);
-    const title = isNarrow ? [MARGIN, y - 12] : isDown ? [MARGIN, y + block.height / 2 + 8] : [across.x, across.y + 14];
-    texts.push([...title, block.title, "title"]);
-    if (isDown) y += block.height + CHANNEL * 0.7;
+    words.forEach(([text, kind], line) => {
+      if (!text) return;
+      const below = words.length - 1 - line;
+      let at = [across.x, across.y + head - 16 - NOTE_HEIGHT * below];
+      if (isNarrow) at = [margin, y - 8 - NOTE_HEIGHT * below];
+      else if (isDown) at = [margin, y + block.middle + 5 + NOTE_HEIGHT * (line - (words.length - 1) / 2)];
+      texts.push([...at, text, kind]);
+    });
+    if (isDown) y += block.height + CHANNEL * (isNarrow ? 0.45 : 0.7);
     else x += block.width + CHANNEL;
-  }
-  let [right, bottom] = isDown ? [x + widest, y - CHANNEL * 0.7] : [x - CHANNEL, y + tallest];
+  });
+  let [right, bottom] = isDown ? [x + widest, y - CHANNEL * (isNarrow ? 0.45 : 0.7)] : [x - CHANNEL, y + tallest];
   if (picture.hasOutside) {
     const data = bounds(grids[1].cells.map(({ id }) => boxes.get(id)).concat(grids[1].cells.length ? [] : [{ x, y, width: 72, height: 38 }]));
     const box = isDown
@@ -229,9 +301,10 @@ function layOut(picture, room) {
     [right, bottom] = [Math.max(right, box.x + box.width), Math.max(bottom, box.y + box.height)];
     texts.push([box.x + box.width / 2, box.y + box.height / 2 + 5, "outside", "note", "middle"]);
   }
-  texts.push([MARGIN, bottom + 40, picture.note, "note"]);
-  const ends = texts.map(([at, , words, kind, anchor]) => (anchor ? 0 : at + words.length * ({ heading: 11, equation: 9.7, coordinate: 7.3 }[kind] ?? 7.6)));
-  const [width, height] = [Math.max(right, ...ends) + MARGIN, bottom + 40 + MARGIN];
+  y = bottom + 14;
+  if (!isBare && !(isBrief && picture.note.startsWith("shape of out"))) write(picture.note, "note", 26);
+  const ends = texts.map(([at, , words, kind, anchor]) => (anchor ? 0 : at + words.length * (WIDTHS[kind] ?? 7.6)));
+  const [width, height] = [Math.ceil(Math.max(right, ...ends) + margin), Math.ceil(y + margin)];
   const svg = drawn("svg", { class: "drawing", viewBox: `0 0 ${width} ${height}`, width, height });
   svg.append(drawn("title", {}, picture.heading), drawn("rect", { x: 0, y: 0, width, height, class: "page" }));
   const group = drawn("g", { class: "grids" });
@@ -239,8 +312,8 @@ function layOut(picture, room) {
     for (const { id } of cells) group.append(drawn("g", { id, class: "cell" }, drawn("rect", { ...boxes.get(id), rx: 3 })));
   }
   svg.append(group, drawn("g", { class: "arrows" }));
-  for (const [at, base, words, kind, anchor] of texts) {
-    svg.append(drawn("text", { x: at, y: base, class: kind, "text-anchor": anchor, "xml:space": "preserve" }, words));
+  for (const [at, base, words, kind, anchor, spans] of texts) {
+    svg.append(drawn("text", { x: at, y: base, class: kind, "text-anchor": anchor, "xml:space": "preserve" }, ...spanned(words, spans ?? [])));
   }
   return { svg, boxes };
 }
@@ -252,49 +325,98 @@ function spotOf({ shape, isTree }, at, isRow) {
   return { facet: [], row: isRow ? 0 : (at[0] ?? 0), column: isRow ? at[0] : 0 };
 }
 
+const NOTE_HEIGHT = 18; // of a line below the title of a tensor
+
+/** Return the width of the cells of a tensor, as Python has it. */
+const cellWidth = ({ cells }) => Math.max(CELL.width, ...cells.map(({ text, tail }) => 2 * Math.ceil(((text + tail).length * EM) / 2 + 11)));
+
 /** Lay out a tensor: boxes by id, texts, width and height. */
-function blockOf(grid, { types }, isDown, gap) {
-  const { name, shape, cells } = grid;
-  const isRow = shape.length === 1 && isDown;
+function blockOf(grid, { types, links, batches = [], fromEnd = [] }, { isDown, lanes, head, isFirst, width, most }) {
+  const { name, shape, cells, isTree } = grid;
+  const isRow = shape.length === 1 && isDown && cells.length * (width + CELL.gap) <= most;
   const isGrid = shape.length > 1;
-  const width = Math.max(CELL.width, ...cells.map(({ text, tail }) => (text + tail).length * EM + 18));
   const spots = cells.map(({ at }) => spotOf(grid, at, isRow));
   const facets = [...new Map(spots.map(({ facet }) => [facet.join(","), facet])).values()];
   const [rows, columns] = ["row", "column"].map((key) => Math.max(0, ...spots.map((spot) => spot[key] + 1)));
   const hasFacets = facets.some((facet) => facet.length);
-  const labels = 8 + (isRow || !shape.length ? 0 : 7.3 * String(Math.max(0, rows - 1)).length);
-  const title = `${name} ${types[name] ?? ""}`.trim();
-  const lane = isGrid && gap > CELL.gap ? 12 : 0;
-  const top = (isGrid || isRow ? 20 : 0) + (hasFacets ? 22 : 0) + lane;
-  const [wide, high] = [labels + columns * (width + gap) - gap, top + rows * (CELL.height + gap) - gap];
-  const cornerOf = (n) => (isDown ? [n * (Math.max(wide, 90) + 36), 0] : [0, 30 + n * (high + 18)]);
+  // Coordinates on the axes that an index counts from the end have those names, too.
+  const counts = (back) => name === "data" && fromEnd.includes(shape.length - back);
+  const [rowEnds, columnEnds] = isRow ? [false, counts(1)] : isGrid ? [counts(2), counts(1)] : [counts(1), false];
+  const digits = 7.3 * String(Math.max(0, rows - 1)).length;
+  const step = 7.3 * (String(rows).length + 1) + 6;
+  const [hasLanes, hasLinks] = [lanes && isGrid, links.length > 0];
+  const before = isDown && isGrid && hasLinks ? 22 : 0;
+  const lane = hasLanes && !isDown ? 22 : 0;
+  const gapX = hasLanes && isDown ? CELL.lane : CELL.gap;
+  const gapY = hasLanes && (!isDown || isTree) ? CELL.lane + (isTree ? 8 : 0) : CELL.gap;
+  const labels = 8 + before + (isRow || !shape.length ? 0 : digits + (rowEnds ? step : 0));
+  const title = isTree && cells.length ? "" : `${name} ${types[name] ?? ""}`.trim();
+  const above = (isTree ? 46 : hasFacets ? 22 : 0) * (cells.length > 0);
+  const top = (isGrid || isRow ? 20 + 15 * columnEnds : 0) + above + lane;
+  const [wide, high] = [labels + columns * (width + gapX) - gapX, top + rows * (CELL.height + gapY) - gapY];
+  const cornerOf = (n) => (isDown ? [n * (Math.max(wide, isTree ? 190 : 90) + 36), 0] : [0, head * !isTree + n * (high + 18)]);
   const [boxes, texts] = [new Map(), []];
-  const [xOf, yOf] = [(column) => labels + column * (width + gap), (row) => top + row * (CELL.height + gap)];
+  const [xOf, yOf] = [(column) => labels + column * (width + gapX), (row) => top + row * (CELL.height + gapY)];
   facets.forEach((facet, n) => {
     const [x, y] = cornerOf(n);
-    const words = grid.isTree ? [":", facet[0], ":"] : [...facet, ":", ":"];
-    if (hasFacets) texts.push([x + labels, y + 10, `[${words.join(",")}]`, "facet"]);
+    if (isTree) {
+      if (isFirst && batches[facet[0]]) texts.push([x, y + 12, batches[facet[0]], "note"]);
+      texts.push([x, y + 34, `${name}[:,${facet[0]},:]`, "title"]);
+    } else if (hasFacets) texts.push([x + labels, y + 10, `[${[...facet, ":", ":"].join(",")}]`, "facet"]);
     for (let c = 0; c < columns && (isGrid || isRow); c++) {
-      texts.push([x + xOf(c) + width / 2, y + top - 7 - lane, String(c), "coordinate", "middle"]);
+      const [middle, base] = [x + xOf(c) + width / 2, y + top - 7 - lane];
+      texts.push([middle, base, String(c), "coordinate", "middle"]);
+      if (columnEnds) texts.push([middle, base - 15, String(c - columns), "coordinate from-end", "middle"]);
     }
     for (let r = 0; r < rows && shape.length && !isRow; r++) {
-      texts.push([x + labels - 8, y + yOf(r) + 23, String(r), "coordinate", "end"]);
+      const [end, base] = [x + labels - 8 - before, y + yOf(r) + 23];
+      texts.push([end, base, String(r), "coordinate", "end"]);
+      if (rowEnds) texts.push([end - digits - 6, base, String(r - rows), "coordinate from-end", "end"]);
     }
   });
   spots.forEach(({ facet, row, column }, flat) => {
     const [x, y] = cornerOf(facets.findIndex((each) => each.join() === facet.join()));
     boxes.set(cells[flat].id, { x: x + xOf(column), y: y + yOf(row), width, height: CELL.height });
   });
-  if (!cells.length) texts.push([0, isDown ? 24 : 54, "empty: no elements", "note"]);
+  if (!cells.length) texts.push([0, isDown ? 24 : head + 24, "empty: no elements", "note"]);
   const [x, y] = cornerOf(Math.max(0, facets.length - 1));
   const least = cells.length ? 0 : 150;
   return {
     boxes,
     texts,
     title,
-    width: Math.max(x + wide, isDown ? 0 : title.length * 8.4, least),
+    labels,
+    middle: cells.length ? top + (high - top) / 2 : 20,
+    width: Math.max(x + wide, isDown ? 0 : `${name} ${types[name] ?? ""}`.length * 8.4, least),
     height: Math.max(y + high, cells.length ? 0 : 68),
   };
+}
+
+/** Move the words beside the tensors of a drawing, if it is wider than the room, below them. */
+function narrow(svg, room) {
+  const numberOf = (node, name) => Number(node.getAttribute(name));
+  const shape = [...svg.querySelectorAll(".note")].find((each) => each.textContent.startsWith("shape of out"));
+  if (numberOf(svg, "width") <= room || !svg.getAttribute("viewBox").startsWith("0 0 ")) return;
+  const lines = [...svg.querySelectorAll("text")].filter((each) => shape && numberOf(each, "x") === numberOf(shape, "x"));
+  const lengthOf = (each) => each.textContent.length * (WIDTHS[each.getAttribute("class")] ?? 7.3);
+  const ends = [];
+  for (const each of svg.querySelectorAll("rect:not(.page)")) ends.push([numberOf(each, "x") + numberOf(each, "width"), numberOf(each, "y") + numberOf(each, "height")]);
+  for (const each of svg.querySelectorAll("text")) {
+    if (!lines.includes(each) && !each.closest(".cell, .plain") && !each.hasAttribute("text-anchor")) ends.push([numberOf(each, "x") + lengthOf(each), numberOf(each, "y")]);
+  }
+  const [right, bottom] = [0, 1].map((n) => Math.max(...ends.map((end) => end[n])));
+  if (shape && numberOf(shape, "x") < right) return;
+  lines.forEach((each, n) => {
+    each.setAttribute("x", MARGIN);
+    each.setAttribute("y", bottom + 34 + 21 * n);
+  });
+  const width = Math.ceil(Math.max(right, ...lines.map((each) => MARGIN + lengthOf(each))) + MARGIN);
+  const height = Math.ceil(bottom + MARGIN + 21 * lines.length);
+  svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
+  for (const [name, size] of Object.entries({ width, height })) {
+    svg.setAttribute(name, size);
+    svg.querySelector(".page")?.setAttribute(name, size);
+  }
 }
 
 /** Complete a drawing that has the outlines of its cells alone. */
@@ -326,15 +448,18 @@ function paintCells(svg, picture, boxes, { colors }) {
       const [x, y] = [box.x + box.width / 2, box.y + box.height / 2 + 7];
       const parts = [rect];
       if (cell.fate && cell.fate !== "copied") parts.push(drawn("path", { d: hatch(box), class: "hatch" }));
+      else if (cell.color >= PLAIN_HUES && cell.color < colors) {
+        parts.push(drawn("path", { d: `M${box.x + 3} ${box.y + box.height / 2}h${box.width - 6}`, class: "stripes" }));
+      }
       parts.push(drawn("text", { x, y }, cell.text + cell.tail));
-      if (cell.letter) parts.push(drawn("text", { x: box.x + 4, y: box.y + 11, class: "letter" }, cell.letter));
+      if (cell.letter) parts.push(drawn("text", { x: box.x + 4 + cell.letter.length * LETTER_EM / 2, y: box.y + 12, class: "letter" }, cell.letter));
       group.replaceChildren(...parts);
     }
   }
 }
 
 /** Paint a picture over a layout: cells, then slices and arrows of all indices, if these are few. */
-function paint(svg, picture, boxes, content) {
+function paint(svg, picture, boxes, content, isKept) {
   paintCells(svg, picture, boxes, content);
   for (const each of svg.querySelectorAll(".coordinate")) each.setAttribute("class", "coordinate");
   const place = svg.querySelector(".slice.outside");
@@ -348,10 +473,31 @@ function paint(svg, picture, boxes, content) {
       drawn("rect", { ...boxes.get("outside"), rx: 5, id: "slice-outside", class: "slice outside", "data-tensor": "outside", "data-at": "" }),
     );
   }
-  for (const each of svg.querySelectorAll(".note")) if (each.textContent.startsWith("arrows for ")) each.remove();
-  for (const each of svg.querySelectorAll(".heading")) each.textContent = picture.heading;
+  const notes = [...svg.querySelectorAll(".note")];
+  for (const each of notes) if (/^(arrows for |same letter)/.test(each.textContent)) each.remove();
+  for (const each of svg.querySelectorAll(".step")) each.remove();
+  if (isKept) caption(svg, picture, notes);
   svg.querySelector("title").textContent = `${picture.heading}: ${picture.equation}`;
   connect(svg, picture, boxes, content, picture.count <= MOST_ARROWS ? picture.links : []);
+}
+
+/** Write the words of a picture in place of those of the drawing that Python made. */
+function caption(svg, picture, notes) {
+  const heading = svg.querySelector(".heading");
+  if (heading) {
+    const small = notes.find((each) => each.getAttribute("y") === heading.getAttribute("y"));
+    heading.textContent = picture.heading;
+    if (small) {
+      small.textContent = picture.version;
+      small.setAttribute("x", Number(heading.getAttribute("x")) + versionAt(picture.heading));
+    }
+  }
+  svg.querySelector(".equation")?.replaceChildren(...spanned(picture.equation, picture.spans));
+  for (const each of notes) {
+    if (each.textContent.startsWith("shape of out")) each.textContent = picture.note;
+    const [, batch] = /^batch (\d+): max_seq_len/.exec(each.textContent) ?? [];
+    if (batch && picture.batches[batch]) each.textContent = picture.batches[batch];
+  }
 }
 
 /** Paint the slices and arrows of some links in place of others. */

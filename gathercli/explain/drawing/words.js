@@ -30,6 +30,78 @@ function equationOf(model, { row, D, I, axis, b }) {
   return `${cell("out", [...batch, ...i, ...s])} = ${cell("data", [...p, ...numbers, ...s])}`;
 }
 
+/** Return the heading of a picture; of a lesson the operator, with its version apart. */
+function headingOf(model, { row, attrs, axis, b }, { isLesson, isBrief }) {
+  const turned = (number, from) => (number === null ? "?" : number === from || from === null ? number : `${number} → ${from}`);
+  const numbers = { axis: turned(attrs.axis, axis), batch_dims: turned(attrs.batch_dims, b) };
+  const words = Object.keys(row.attrs).map((name) => `${name} ${numbers[name]}`);
+  for (const name of ["negative", "out_of_range"]) {
+    if (model[name] !== "spec") words.push(`--${name.replaceAll("_", "-")} ${model[name]}`);
+  }
+  const own = words.filter((word) => !isBrief || !word.endsWith(" 0"));
+  return { heading: [isLesson ? row.name : row.full_name, ...own].join("   "), version: isLesson ? row.id : "" };
+}
+
+/** Return the places in an equation of the coordinates that an index replaces: [start, end]. */
+function spansOf(equation, name) {
+  const spans = [];
+  let [begin, depth] = [equation.indexOf("= data[") + 7, 0];
+  for (let at = begin; at < equation.length; at++) {
+    const each = equation[at];
+    if (!depth && (each === "," || each === "]")) {
+      const word = equation.slice(begin, at).trimStart();
+      if (word.startsWith(name)) spans.push([at - word.length, at]);
+      begin = at + 1;
+      if (each === "]") break;
+    }
+    depth += (each === "[") - (each === "]");
+  }
+  return spans;
+}
+
+/** Say which axes of the data an index names, which the batches share, and which stay: [words, kind]. */
+function axisLines({ row, D, b, axes }) {
+  const shared = Array.from({ length: b ?? 0 }, (_, d) => d);
+  const rest = D.map((_, d) => d).filter((d) => !shared.includes(d) && !axes.includes(d));
+  const by = row.tuples ? "by tuple" : "by index";
+  const kinds = [[axes, by, by, "replaced"], [shared, "shared", "shared", "shared"], [rest, "stays", "stay", "stays"]];
+  return kinds.flatMap(([dims, one, many, kind]) => {
+    if (dims.length > 1) return [[`axes ${listed(dims)}: ${many}`, kind]];
+    const arrow = kind === "shared" ? "" : ({ 1: "→ ", 2: "↓ " }[D.length - dims[0]] ?? "");
+    return dims.map((d) => [`${arrow}axis ${d}: ${one}`, kind]);
+  });
+}
+
+function tupleLines({ row, axes }) {
+  return row.tuples && axes.length ? [[`tuple: (${axes.map((d) => `axis ${d}`).join(", ")})`, "note"]] : [];
+}
+
+/** Say how many steps each batch has. */
+function lengthsOf({ inputs }) {
+  return inputs[2].values.map((length, b) => `batch ${b}: max_seq_len ${length}`);
+}
+
+const TERM = /\[product\((\w+)\[([^\]:]*):([^\]:]*)\]\)\]|(\w+)\[([^\]:]*):([^\]:]*)\]/g;
+
+/** Return the steps of the shape formula, with the numbers of a call. */
+function shapeWords({ row, shapes, I, axis, b, shape }) {
+  const numbers = { axis, batch_dims: b ?? 0, b: b ?? 0, k: row.tuples ? I.at(-1) : 0 };
+  const bound = (words) => (words ? words.split("+").reduce((sum, word) => sum + (numbers[word] ?? Number(word)), 0) : undefined);
+  const terms = [];
+  const [formula] = row.shape.split(", k = ");
+  const text = formula.replace(TERM, (_, merged, first, last, name = merged, start = first, stop = last) => {
+    const [from, to] = [bound(start), bound(stop)];
+    const dims = shapes[row.inputs.indexOf(name)].slice(from, to);
+    terms.push(merged ? [total(dims)] : dims);
+    const words = `${name}.shape[${from ?? ""}:${to ?? ""}]`;
+    return merged && to > 1 ? `[product(${words})]` : words;
+  });
+  const sum = sized(terms.flat());
+  const steps = [text, terms.map(sized).join(" + "), ...(terms.length > 1 ? [sum] : [])];
+  if (sum !== sized(shape)) steps.push(`${sized(shape)} where both inputs agree`);
+  return steps.join("  =  ");
+}
+
 const numbersText = (numbers, isTuple) => (isTuple ? `(${numbers.join(",")})` : String(numbers[0]));
 
 /** Return the lines of the trace of an output cell of a gather; the last is its equation. */

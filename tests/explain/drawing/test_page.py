@@ -561,7 +561,7 @@ def test_a_screen_reader_finds_the_cells_by_name(tab: Tab, saved: Callable[..., 
     for name in ("data[1,0]: 30", "indices[0]: -1", "out[0,1]: 40"):
         assert re.search(rf'gridcell "{re.escape(name)}', tree)
     assert "status: out[0,1] = data[indices[0],1] = data[-1 → 1,1] = 40" in tree
-    assert "status: openvino.Gather-8 answers [2,2]" in tree
+    assert "status: openvino.Gather-8 answers with shape [2,2]" in tree
     assert "[selected]" in tree
     assert tab.page.locator("html").get_attribute("lang") == "en"
     assert tab.page.title().startswith("gathercli explain: openvino.Gather-8")
