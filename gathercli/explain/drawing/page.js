@@ -509,7 +509,7 @@ class Page {
     this.begin();
     this.listen(this.frame);
     this.frame.addEventListener("scroll", () => this.hint(), { passive: true });
-    new ResizeObserver(() => this.hint()).observe(this.frame);
+    new ResizeObserver(() => this.resize()).observe(this.frame);
     if (this.isFile) this.listenToPage();
   }
 
@@ -617,6 +617,7 @@ class Page {
       this.drawing = new Drawing(this.draw(answered, true), this.isEditable);
       this.frame.replaceChildren(this.drawing.svg);
     }
+    this.laidOut = this.frame.clientWidth;
     this.hint();
     this.traces = this.isEditable ? Traces.answered(model, answered) : Traces.written(this.content);
     this.versions.answer(answers, state.version, { inputs: answered.inputs });
@@ -668,14 +669,27 @@ class Page {
     return svg;
   }
 
-  /** Tell whether the drawing that Python made is cut off, while one laid out for the room is not. */
+  /** Tell whether the drawing that Python made is cut off, or small on a narrow page; another is laid out for it. */
   isRoomier(answered) {
-    if (!this.isEditable || !this.isCut || !answered.shape || this.drawing.cells.size > MOST_STACKED) return false;
+    const { clientWidth } = this.frame;
+    const isSmall = clientWidth < NARROW && Number(this.drawing.svg.getAttribute("width")) > 1.1 * clientWidth;
+    if (!this.isEditable || !(this.isCut || isSmall) || !answered.shape || this.drawing.cells.size > MOST_STACKED) return false;
     return pictureOf(this.content, answered).grids.every(({ name, cells }) => this.drawing.tensors.get(name)?.length === cells.length);
   }
 
   get isCut() {
     return this.frame.scrollWidth > this.frame.clientWidth + 1;
+  }
+
+  /** Lay a page out anew that became narrow, wide or visible. */
+  resize() {
+    const [width, before] = [this.frame.clientWidth, this.laidOut];
+    if (width && (!before || width < NARROW !== before < NARROW)) {
+      const isLit = this.drawing.svg.hasAttribute("data-lighted");
+      this.render();
+      this.drawing.svg.toggleAttribute("data-lighted", isLit);
+    }
+    this.hint();
   }
 
   /** Mark the sides on which more can be scrolled to. */

@@ -9,6 +9,7 @@ const MOST_BEAM_LETTERS = 3; // beside a cell on several paths
 const CELL = { height: 38, width: 44, gap: 10, lane: 26 };
 const CHANNEL = 104; // the space between tensors
 const MARGIN = 28;
+const NARROW = 640; // the width from which tensors stand beside each other
 const EM = 11.44; // the width of a character of 19 px
 const LETTER_EM = 7.22; // and of one of 12 px
 const PLAIN_HUES = 6; // the colours without stripes
@@ -233,7 +234,7 @@ const WIDTHS = { heading: 11, equation: 9.7, title: 8.4, replaced: 7.8, stays: 7
 
 /** Return a drawing of a picture with a plain layout, cells empty, and the boxes of these. */
 function layOut(picture, room, { isBare, isBrief } = {}) {
-  const isNarrow = room < 640;
+  const isNarrow = room < NARROW;
   const margin = isNarrow ? 14 : MARGIN;
   const isDown = picture.isDown || isNarrow;
   const { grids, notes = {} } = picture;
@@ -274,7 +275,8 @@ function layOut(picture, room, { isBare, isBrief } = {}) {
   const widest = Math.max(...blocks.map((block) => block.width));
   blocks.forEach((block, n) => {
     const words = wordsOf(grids[n], block);
-    if (isNarrow) y += 10 + NOTE_HEIGHT * words.length;
+    const heads = n && words[0][0] ? 18 : 0; // the room for the heads of arrows below words
+    if (isNarrow) y += 10 + NOTE_HEIGHT * words.length + heads;
     const [overX, overY] = [widest - block.width, tallest - block.height].map((rest) => (start === null ? rest / 2 : 0));
     const shift = start === null || !isDown ? 0 : start - block.labels;
     const across = isDown ? { x: x + overX + shift, y } : { x, y: y + overY };
@@ -284,7 +286,7 @@ function layOut(picture, room, { isBare, isBrief } = {}) {
       if (!text) return;
       const below = words.length - 1 - line;
       let at = [across.x, across.y + head - 16 - NOTE_HEIGHT * below];
-      if (isNarrow) at = [margin, y - 8 - NOTE_HEIGHT * below];
+      if (isNarrow) at = [margin, y - 8 - heads - NOTE_HEIGHT * below];
       else if (isDown) at = [margin, y + block.middle + 5 + NOTE_HEIGHT * (line - (words.length - 1) / 2)];
       texts.push([...at, text, kind]);
     });

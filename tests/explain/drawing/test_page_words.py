@@ -76,3 +76,44 @@ def test_a_change_that_is_undone_leaves_all_words(tab: Tab, saved: Callable[...,
     choose(tab, "max_seq_len i64", "[2]")
 
     assert words(tab) == before
+
+
+@pytest.mark.parametrize(
+    "call", [call for call, *_ in CASES[1:5:3]] + [TREE, ("gather-nd", "[[1,2],[3,4]]", "[[0,-1]]")]
+)
+def test_a_narrow_page_has_the_whole_picture(
+    call: tuple[str, ...], tab: Tab, saved: Callable[..., Path]
+) -> None:
+    path = saved(*call)
+    tab.page.set_viewport_size({"width": 390, "height": 800})
+
+    tab.open(path)
+
+    frame = tab.page.locator(".frame")
+    assert frame.evaluate("frame => frame.scrollWidth <= frame.clientWidth")
+    assert frame.get_attribute("data-after") is None
+
+
+def test_a_picture_that_is_cut_off_shows_where_it_goes_on(
+    tab: Tab, saved: Callable[..., Path]
+) -> None:
+    path = saved("gather", "arange:2x20", "[1]")
+    tab.page.set_viewport_size({"width": 390, "height": 800})
+
+    tab.open(path)
+
+    frame = tab.page.locator(".frame")
+    assert frame.evaluate("frame => frame.scrollWidth > frame.clientWidth")
+    assert frame.get_attribute("data-after") == ""
+    assert frame.get_attribute("data-before") is None
+
+
+def test_the_versions_follow_an_index_of_the_call(tab: Tab, saved: Callable[..., Path]) -> None:
+    tab.open(saved(*TREE))
+
+    tab.page.locator("#step_ids-1-0-2").click()
+    clicked = tab.page.locator("thead th").nth(2).text_content()
+    choose(tab, "max_seq_len i64", "[1]")
+
+    assert clicked == "parent_ids[1,0,2]"
+    assert "-1" not in " ".join(tab.page.locator("tbody td").all_text_contents())
