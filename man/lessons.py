@@ -5,18 +5,33 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from gathercli.cli.options import LETTERS
 from gathercli.frameworks import MODULO, every_row
-from gathercli.ops import FAMILIES, OPERATORS
+from gathercli.ops import FAMILIES, OPERATORS, Op
 from man import prose
 from man.prose import Block, Console, Terms
 
 IN_TABLE = ("gather", "gather-elements")
 """Whose rows are in the table of frameworks."""
+
+FRAMEWORKS = {
+    "openvino": "OpenVINO",
+    "onnx": "ONNX",
+    "numpy": "NumPy",
+    "torch": "PyTorch",
+    "tensorflow": "TensorFlow",
+    "tflite": "TFLite",
+    "jax": "JAX",
+    "xla": "XLA",
+    "coreml": "Core ML",
+    "webnn": "WebNN",
+    "tensorrt": "TensorRT",
+}
+"""The order of that table, by the first word of a name."""
 
 FIRST_WHOLE = "shape"
 """The first lesson with the whole picture of `explain`; those before explain less."""
@@ -27,14 +42,15 @@ OF_SECOND = {
     "refused": "error",
     "clamped": "40",
     MODULO: "40: 7 modulo 4 is 3",
-    "filled with NaN or an extreme of the type": "NaN, or the smallest integer",
+    "filled with NaN or an extreme of the type": "NaN, or least integer",
 }
 """What becomes of -1 and of 7 on an axis with the numbers 10, 20, 30 and 40."""
 
 
 def lessons() -> list[dict[str, Any]]:
     """Return the lessons as `gathercli.explain.demo` reads them, but for code in backticks."""
-    every = prose.sections("explain/lessons", {"indices": Console(_indices())})
+    places = {"indices": Console(_indices()), "versions": Console(_versions())}
+    every = prose.sections("explain/lessons", places)
     tour = Path(__file__).parents[1] / "fixtures" / "tour" / "lessons.jsonl"
     explained: dict[str, list[str]] = {}
     for job in map(json.loads, tour.read_text(encoding="utf-8").splitlines()):
@@ -81,16 +97,32 @@ def _word(value: object) -> str:
 
 
 def _indices() -> str:
-    """Return the table of what calls make of two indices: those with the same answers in a row."""
-    who: dict[tuple[str, str], list[str]] = {}
+    """Return the table of what calls make of two indices, by framework."""
+    who: dict[tuple[str, ...], list[str]] = {}
     rows = [(op.negative, op.out_of_range.done, op) for op in OPERATORS]
     rows += [(each.op.negative, each.outside, each.op) for each in every_row()]
-    for negative, outside, op in rows:
-        if op.family in IN_TABLE:
-            answers = OF_FIRST.get(negative, negative), OF_SECOND.get(outside, outside)
-            who.setdefault(answers, []).append(op.full_name)
-    lines = [("-1", "7", "who"), *((*answers, ", ".join(each)) for answers, each in who.items())]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    names = [*FRAMEWORKS]
+    rows = [row for row in rows if row[2].family in IN_TABLE]
+    for negative, outside, op in sorted(rows, key=lambda row: names.index(_framework(row[2]))):
+        answers = OF_FIRST.get(negative, negative), OF_SECOND.get(outside, outside)
+        who.setdefault((FRAMEWORKS[_framework(op)], *answers), []).append(op.full_name)
+    lines = ((*answers, ", ".join(each)) for answers, each in who.items())
+    return _lines([("framework", "-1", "7", "who"), *lines])
+
+
+def _framework(op: Op) -> str:
+    return op.full_name.partition(".")[0]
+
+
+def _versions() -> str:
+    """Return the table of what the versions of each operator make of -1, and past the end."""
+    answers = ((op.negative.replace("counted ", ""), op.out_of_range.done) for op in OPERATORS)
+    lines = ((op.full_name, *each) for op, each in zip(OPERATORS, answers, strict=True))
+    return _lines([("version (-V)", "-1", "past either end"), *lines])
+
+
+def _lines(rows: Iterable[Sequence[str]]) -> str:
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
 def _lesson(name: str, blocks: tuple[Block, ...], **fields: object) -> dict[str, Any]:
@@ -105,7 +137,7 @@ def _lesson(name: str, blocks: tuple[Block, ...], **fields: object) -> dict[str,
         "title": title,
         "says": says,
         **fields,
-        "table": [_cells(line) for text in tables for line in text.splitlines()],
+        "table": _rows(tables),
         "answer": labels.pop("Answer"),
         "accept": labels.pop("Accept").split(" | "),
         "slips": dict(_slips(terms)),
@@ -120,6 +152,15 @@ def _commands(text: str) -> list[tuple[str, str]]:
     """Return the commands of a console, each with its output."""
     parts = (part.partition("\n") for part in re.split(r"(?m)^\$ ", text)[1:])
     return [(line, output.strip("\n")) for line, _, output in parts]
+
+
+def _rows(tables: Iterable[str]) -> list[list[str]]:
+    """Return the rows of tables of as many columns, with a row of blanks between two of them."""
+    rows: list[list[str]] = []
+    for text in tables:
+        lines = [_cells(line) for line in text.splitlines()]
+        rows += ([[""] * len(lines[0])] if rows else []) + lines
+    return rows
 
 
 def _cells(line: str) -> list[str]:

@@ -45,6 +45,7 @@ def _lesson(every: Sequence[dict[str, Any]], number: int) -> dict[str, str]:
     terms = dict(lesson["terms"])
     question = terms.pop("Question")
     code = {name: terms.pop(name) for name in LIBRARIES if name in terms}
+    left_out = terms.pop("Left out", "")
     lines = "\n".join(
         f"<dt>{name}</dt><dd>{_code(f'`{line}`')}</dd>" for name, line in code.items()
     )
@@ -73,7 +74,11 @@ def _lesson(every: Sequence[dict[str, Any]], number: int) -> dict[str, str]:
         "more": "\n".join(
             _section(name, f"<p>{_code(words)}</p>") for name, words in terms.items()
         ),
-        "code": _section("The same in Python", lines and f"<dl>\n{lines}\n</dl>", "code"),
+        "code": _section(
+            "The same in Python",
+            lines and f"<dl>\n{lines}\n</dl>{left_out and f'<p>{_code(left_out)}</p>'}",
+            "code",
+        ),
         "practice": _section(
             "What do these give?",
             practice and f"<p>Inputs in order: {inputs}.</p>\n<ol>\n{practice}\n</ol>",
@@ -118,9 +123,12 @@ def _practice(line: str, output: str) -> str:
 
 
 def _table(lines: Sequence[Sequence[str]]) -> str:
-    """Return a table; on a narrow page each cell has its heading beside it."""
+    """Return tables, with a row of blanks between two; each cell can have its heading beside it."""
     if not lines:
         return ""
+    for at, line in enumerate(lines):
+        if not any(line):
+            return f"{_table(lines[:at])}\n{_table(lines[at + 1 :])}"
     headings, *rows = lines
     head = "".join(f'<th scope="col">{_code(each)}</th>' for each in headings)
     body = "\n".join(
@@ -152,5 +160,6 @@ def _line(line: str) -> str:
 
 
 def _code(words: str) -> str:
-    """Write a text of a lesson as markup: what is in backticks is code."""
-    return re.sub("`(.*?)`", r"<code>\1</code>", _safe(words))
+    """Write a text of a lesson as markup: what is in backticks is code, or the name of a lesson."""
+    linked = re.sub(r"(?<=lesson )`([\w-]+)`", r'<a href="\1.html">\1</a>', _safe(words))
+    return re.sub("`(.*?)`", r"<code>\1</code>", linked)

@@ -7,6 +7,7 @@ function wordsOf(text) {
     .toLowerCase()
     .replace(/[−–]/g, "-") // a minus sign, or a dash in its place
     .replace(/[[\](){},;"'`=:]/g, " ")
+    .replace(/(?<=\d)\s*[x×]\s*(?=\d)/g, " ") // a shape as commands take it: 5x2
     .trim()
     .split(/\s+/)
     .map((word) => (word !== "" && !Number.isNaN(Number(word)) ? String(Number(word)) : word));
