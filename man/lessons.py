@@ -105,7 +105,7 @@ def _indices() -> str:
     rows = [row for row in rows if row[2].family in IN_TABLE]
     for negative, outside, op in sorted(rows, key=lambda row: names.index(_framework(row[2]))):
         answers = OF_FIRST.get(negative, negative), OF_SECOND.get(outside, outside)
-        who.setdefault((FRAMEWORKS[_framework(op)], *answers), []).append(op.full_name)
+        who.setdefault((FRAMEWORKS[_framework(op)], *answers), []).append(f"`{op.full_name}`")
     lines = ((*answers, ", ".join(each)) for answers, each in who.items())
     return _lines([("framework", "-1", "7", "who"), *lines])
 
@@ -117,7 +117,7 @@ def _framework(op: Op) -> str:
 def _versions() -> str:
     """Return the table of what the versions of each operator make of -1, and past the end."""
     answers = ((op.negative.replace("counted ", ""), op.out_of_range.done) for op in OPERATORS)
-    lines = ((op.full_name, *each) for op, each in zip(OPERATORS, answers, strict=True))
+    lines = ((f"`{op.full_name}`", *each) for op, each in zip(OPERATORS, answers, strict=True))
     return _lines([("version (-V)", "-1", "past either end"), *lines])
 
 
