@@ -460,6 +460,21 @@ def test_the_traps_of_numpy_are_there() -> None:
     assert data[mask.astype(int)].tolist() == data[[1, 0, 0, 1]].tolist()
 
 
+def test_the_names_that_mislead_are_what_they_are_said_to_be() -> None:
+    data, indices = np.array([[1, 2], [3, 4], [5, 6]]), np.array([[2, 1], [0, 0]])
+    rows, columns = np.array([2, 0]), np.array([1, 0])
+
+    outputs = list[Any]()
+    for job in jobs_of("choose")[:3]:
+        with of_job(job, Limits(None, None), Messages(quiet=True, color="never")) as call:
+            outputs.append(run_call(call.bound).whole().values().tolist())
+    gathered, picked, tuples = outputs
+    assert np.take(data, indices, axis=0).tolist() == gathered
+    assert np.take_along_axis(data, indices, 0).tolist() == picked
+    assert np.stack([rows, columns], -1).tolist() == indices.tolist()
+    assert data[rows, columns].tolist() == tuples
+
+
 def test_the_traps_of_pytorch_are_there() -> None:
     torch = pytest.importorskip("torch")
 
