@@ -1,6 +1,6 @@
 """The lessons of `demo`; loaded if the slice is there."""
 
-from __future__ import Op, annotations
+from __future__ import annotations
 
 import json
 import re
@@ -12,6 +12,7 @@ from typing import Any
 from gathercli.cli.options import LETTERS
 from gathercli.frameworks import MODULO, every_row
 from gathercli.ops import FAMILIES, OPERATORS
+from gathercli.spec.op import Op
 from man import prose
 from man.prose import Block, Console, Terms
 
