@@ -200,7 +200,7 @@ HEADING: Final = re.compile(
         (("explain", "gather", "arange:2x5", "[[0,4],[4,0]]", "-a", "1", "-b", "1"), 8),
         (("explain", "gather-elements", "arange:2x2x2", "[[[0,1]]]", "-V", "onnx-13"), 8),
         (("explain", "gather-elements", "arange:2x2x2", "[[[0]],[[1]]]", "-V", "13", "-a", "2"), 8),
-        (("demo", "batch-dims"), 12),
+        (("demo", "batch-dims"), 11),
     ],
     ids=["slices", "batches", "facets", "panels", "lesson"],
 )
