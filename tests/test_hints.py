@@ -163,7 +163,10 @@ CALLS: Final = (
     Wrong("gather-nd arange:2x2 1,1,1", 2),
     Wrong("gather-nd arange:5 -", 2, b"0\n1\n2\n3\n"),
     Wrong("explain gather-nd arange:5 0,-1", 3, names=("gathercli gather",)),
-    Wrong("explain gather arange:20x20 0,1,2,3,4,5 --window :,: --save 's-{n}.svg'", names=("--window",)),
+    Wrong(
+        "explain gather arange:20x20 0,1,2,3,4,5 --window :,: --save 's-{n}.svg'",
+        names=("--window",),
+    ),
     Wrong("gather-nd arange:5 zeros:30xi64"),
     Wrong("gather-nd [[0,1],[1,1]] arange:2x2xf32"),
     Wrong("gather-nd [[0,1],[1,1]] 2x2xf32=0 1 1 1", 2),
