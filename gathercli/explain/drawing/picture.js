@@ -507,7 +507,7 @@ function connect(svg, picture, boxes, { colors }, links) {
   const colorOf = (color) => (color === null || color === undefined || color >= colors ? [] : [`c${color}`]);
   for (const old of svg.querySelectorAll(".slice:not(.outside), .arrow")) old.remove();
   const outside = svg.querySelector(".slice.outside")?.id;
-  const facets = facetsOf(picture, boxes);
+  const facets = facetsOf(picture, boxes, leadsOf(svg));
   const labels = labelsOf(svg);
   const slices = new Map();
   const arrows = svg.querySelector(".arrows");
@@ -564,18 +564,25 @@ function enclose(part, labels, isDown) {
 
 const grown = ({ x, y, width, height }, by) => ({ x: x - by, y: y - by, width: width + 2 * by, height: height + 2 * by });
 
+/** Return how many coordinates of the tensors are of batches that a drawing has apart: `data[0,:]`. */
+function leadsOf(svg) {
+  const titles = [...svg.querySelectorAll(".title")].map((each) => /^(\w+)\[((?:\d+,)*\d+)(?:,:)*\]/.exec(each.textContent));
+  return new Map(titles.filter(Boolean).map(([, name, at]) => [name, at.split(",").length]));
+}
+
 /** Return the facet of each cell, by id: its tensor, leading coordinates and the box of all cells. */
-function facetsOf({ grids }, boxes) {
+function facetsOf({ grids }, boxes, leads) {
   const byCell = new Map();
   for (const grid of grids) {
     const [{ name, cells }, groups] = [grid, new Map()];
+    const lead = leads.get(name) ?? 0;
     for (const cell of cells) {
-      const key = spotOf(grid, cell.at).facet.join(",");
+      const key = [...cell.at.slice(0, lead), "", ...spotOf(grid, cell.at).facet].join(",");
       if (!groups.has(key)) groups.set(key, []);
       groups.get(key).push(cell.id);
     }
     for (const [key, ids] of groups) {
-      const facet = { tensor: name, isVector: grid.shape.length < 2, box: bounds(ids.map((id) => boxes.get(id))) };
+      const facet = { tensor: name, isVector: grid.shape.length - lead < 2, box: bounds(ids.map((id) => boxes.get(id))) };
       for (const id of ids) byCell.set(id, facet);
     }
   }
