@@ -241,7 +241,7 @@ def _known(h: Hypothesis, candidates: Candidates) -> tuple[str, ...]:
     """Return who is known to do all departures of a hypothesis; nobody if one has none."""
     dtype, rows = next(iter(candidates.tensors.values())).dtype, every_row(candidates.row.family)
 
-    facts = [*_FACTS, *(fact for each in every_framework() for fact in each.known)]
+    facts = [*(fact for each in every_framework() for fact in each.known), *_FACTS]
     conditions: dict[str, Callable[[FrameworkRow, Adaptation], bool]] = {
         "conversion": lambda _, how: how.index_bits == h.conversion.bits,
         "treatment": lambda row, _: (
@@ -298,7 +298,7 @@ def _callers(h: Hypothesis, candidates: Candidates) -> Sequence[str]:
 # Reports
 
 MAX_SHOWN: Final = 6  # the most explanations in a text
-MAX_KNOWN: Final = 6  # the most who are known to make a mistake, in a text
+MAX_KNOWN: Final = 4  # the most who are known to make a mistake, in a text
 MIN_SHOWN: Final = 3  # explanations in a text if the first does not explain all
 MAX_IN_JSON: Final = 10  # the most explanations in JSON
 
