@@ -19,7 +19,7 @@ from gathercli.explain.demo import LESSONS
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser
 
     from tests.conftest import Run
 
@@ -160,31 +160,31 @@ def test_the_workflow_publishes_the_site_that_the_command_writes() -> None:
 
 
 @pytest.fixture
-def page(browser: Browser) -> Iterator[Page]:
-    tab = browser.new_page(viewport={"width": 1280, "height": 800})
-    tab.complaints = []  # type: ignore[attr-defined]
+def page(browser: Browser) -> Iterator[Any]:
+    tab: Any = browser.new_page(viewport={"width": 1280, "height": 800})
+    tab.complaints = []
     for event in ("console", "pageerror"):
-        tab.on(event, lambda each: tab.complaints.append(str(each)))  # type: ignore[attr-defined]
+        tab.on(event, lambda each: tab.complaints.append(str(each)))
     yield tab
     tab.close()
 
 
 @every_lesson
-def test_a_page_fits_every_width_without_a_complaint(page: Page, address: str, lesson: Any) -> None:
+def test_a_page_fits_every_width_without_a_complaint(page: Any, address: str, lesson: Any) -> None:
     requests = list[str]()
     page.on("request", lambda request: requests.append(request.url))
 
     for width, scheme in zip(WIDTHS, ("light", "dark") * 2, strict=True):
-        page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+        page.emulate_media(color_scheme=scheme)
         page.set_viewport_size({"width": width, "height": 800})
         page.goto(f"{address}/{lesson.name}.html")
 
         assert page.evaluate("document.documentElement.scrollWidth") <= width
-    assert page.complaints == []  # type: ignore[attr-defined]
+    assert page.complaints == []
     assert all(url.startswith(f"{address}/") for url in requests)
 
 
-def test_the_picture_of_a_page_answers_to_keys_under_the_policy(page: Page, address: str) -> None:
+def test_the_picture_of_a_page_answers_to_keys_under_the_policy(page: Any, address: str) -> None:
     page.goto(f"{address}/gather.html")
 
     page.locator(".cell[id$=out-1]").focus()
@@ -198,11 +198,11 @@ def test_the_picture_of_a_page_answers_to_keys_under_the_policy(page: Page, addr
 
 
 @every_lesson
-def test_answers_are_checked_in_the_page(page: Page, address: str, lesson: Any) -> None:
+def test_answers_are_checked_in_the_page(page: Any, address: str, lesson: Any) -> None:
     page.goto(f"{address}/{lesson.name}.html")
     form = page.locator(".question form")
 
-    def said(words: str) -> str | None:
+    def said(words: str) -> Any:
         form.locator("input").fill(words)
         form.locator("input").press("Enter")
         return form.locator("output").text_content()
@@ -223,7 +223,7 @@ def test_answers_are_checked_in_the_page(page: Page, address: str, lesson: Any) 
         *(("choose", words) for words in ("torch.gather", "take_along_axis", "np.take_along_axis")),
     ],
 )
-def test_an_answer_in_other_words_is_right(page: Page, address: str, name: str, words: str) -> None:
+def test_an_answer_in_other_words_is_right(page: Any, address: str, name: str, words: str) -> None:
     page.goto(f"{address}/{name}.html")
 
     page.locator(".question input").fill(words)
@@ -232,7 +232,7 @@ def test_an_answer_in_other_words_is_right(page: Page, address: str, name: str, 
     assert page.locator(".question output").text_content() == "Right."
 
 
-def test_the_button_stays_beside_its_field_on_a_phone(page: Page, address: str) -> None:
+def test_the_button_stays_beside_its_field_on_a_phone(page: Any, address: str) -> None:
     page.set_viewport_size({"width": 390, "height": 800})
     page.goto(f"{address}/choose.html")
 
@@ -245,7 +245,7 @@ def test_the_button_stays_beside_its_field_on_a_phone(page: Page, address: str) 
 
 
 @every_lesson
-def test_the_output_of_each_exercise_is_its_answer(page: Page, address: str, lesson: Any) -> None:
+def test_the_output_of_each_exercise_is_its_answer(page: Any, address: str, lesson: Any) -> None:
     page.goto(f"{address}/{lesson.name}.html")
 
     for form, (_, output) in zip(
@@ -257,7 +257,7 @@ def test_the_output_of_each_exercise_is_its_answer(page: Page, address: str, les
         assert form.locator("output").text_content() == "Right."
 
 
-def test_keys_turn_pages_and_what_was_solved_is_marked(page: Page, address: str) -> None:
+def test_keys_turn_pages_and_what_was_solved_is_marked(page: Any, address: str) -> None:
     page.goto(f"{address}/index.html")
     page.get_by_role("link", name=LESSONS[0].title).click()
     page.locator(".question input").fill("3,3,0")
@@ -274,7 +274,7 @@ def test_keys_turn_pages_and_what_was_solved_is_marked(page: Page, address: str)
 
 
 @every_lesson
-def test_a_handout_has_few_pages_and_no_answer(page: Page, address: str, lesson: Any) -> None:
+def test_a_handout_has_few_pages_and_no_answer(page: Any, address: str, lesson: Any) -> None:
     page.goto(f"{address}/{lesson.name}.html")
 
     pdf = page.pdf(format="A4")
@@ -290,7 +290,7 @@ def test_a_page_from_a_file_can_be_read_without_scripts(
     browser: Browser, folder_of_site: Path
 ) -> None:
     context = browser.new_context(java_script_enabled=False)
-    tab = context.new_page()
+    tab: Any = context.new_page()
     tab.goto((folder_of_site / "gather.html").as_uri())
 
     tab.get_by_text("Answer", exact=True).first.click()
