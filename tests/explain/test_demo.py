@@ -195,7 +195,7 @@ FORMULAS: Final[dict[str, tuple[str, Code]]] = {
         "out[k,i,j] = data[k,indices[i,j]]",
         lambda data, indices, k, i, j: data[k, indices[i, j]],
     ),
-    "Gather, axis 1, batch_dims 1": (
+    "Gather, batch_dims 1": (
         "out[b,i] = data[b,indices[b,i]]",
         lambda data, indices, b, i: data[b, indices[b, i]],
     ),
