@@ -629,6 +629,8 @@ class Page {
       this.buttons.undo.disabled = !this.at;
       this.buttons.redo.disabled = this.at + 1 >= this.states.length;
       this.buttons.reset.disabled = state === this.states[0];
+      // a page around it may show the command
+      this.host.dispatchEvent(new CustomEvent("gathercli", { bubbles: true, detail: commandOf(model, state) }));
     }
     this.shown = undefined;
     const cell = this.drawing.cells.get(chosen) ?? null;

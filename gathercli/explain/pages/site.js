@@ -71,3 +71,9 @@ document.addEventListener("keydown", (event) => {
     document.querySelector(`nav a[rel=${rel}]`)?.click();
   }
 });
+
+// The command above a picture follows what is changed in it.
+document.addEventListener("gathercli", ({ target, detail }) => {
+  const shown = target.parentElement.querySelector("h2 code");
+  if (shown) shown.textContent = `$ ${detail}`;
+});
