@@ -73,7 +73,8 @@ def test_an_output_that_is_wrong_is_refused_with_its_cells_and_what_explains_it(
         "  ...",
         "what explains it:",
         "  12 of 12: indices are clamped to the axis, negative ones to 0 (known: xla.gather; "
-        "jax.numpy.take with mode clip; numpy.take with mode clip)",
+        "jax.numpy.take with mode clip; numpy.take with mode clip; ncnn's Embed, embed.cpp at "
+        "a4d2ea1d; 2 more)",
     ]
 
 

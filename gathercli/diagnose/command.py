@@ -128,5 +128,4 @@ def run(
             report.draw(saved.files, pictures)
         inputs.recheck()
         saved.commit()
-    status = int(not diagnosis.is_whole)
-    return Answer.of(report, status=status, remarks=saved.remarks)
+    return Answer.of(report, status=int(not diagnosis.is_whole), remarks=saved.remarks)

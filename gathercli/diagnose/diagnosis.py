@@ -56,6 +56,12 @@ class Named(NamedTuple):
         """The departures in one line."""
         return "; ".join(self.sentences) or "the call as the version says"
 
+    @property
+    def credits(self) -> str:
+        """The first of who is known to do that, as text."""
+        more = len(self.known) - MAX_KNOWN
+        return "; ".join([*self.known[:MAX_KNOWN], *[f"{more} more"] * (more > 0)])
+
 
 @dataclass(frozen=True)
 class ReportedCells:
@@ -166,8 +172,7 @@ def diagnose(
     diagnosis = _diagnosis(search, wrong, refusal, explanations)
     if suggest and diagnosis.likely:
         tied = [each.explanation.hypothesis for each in diagnosis.first]
-        suggested = suggestion(tied, candidates)
-        none = "no call of these shapes that was tried tells them apart"
+        suggested, none = suggestion(tied, candidates), "no call that was tried tells them apart"
         words = diagnosis.apart if suggested or len(tied) < 2 else none
         diagnosis = diagnosis._replace(suggestion=suggested, apart=words)
     return diagnosis
@@ -328,10 +333,7 @@ def diagnosis_text(diagnosis: Diagnosis, width: int | None) -> Text:
     for head, each in zip(heads, explanations, strict=True):
         text.append(hanging(f"{head:>{room}}  ", clean(each.sentence), width))
         if each.known:
-            more = len(each.known) - MAX_KNOWN
-            names = [*each.known[:MAX_KNOWN], *([f"{more} more"] if more > 0 else [])]
-            known = hanging(f"{'':>{room}}  known: ", clean("; ".join(names)), width)
-            text.append(known, "dim")
+            text.append(hanging(f"{'':>{room}}  known: ", clean(each.credits), width), "dim")
     text.append("\n")
     for line in _closing(diagnosis):
         text.append(hanging("", clean(line), width))
@@ -369,8 +371,7 @@ def _opening(diagnosis: Diagnosis) -> Iterator[str]:
 
 
 def _first(cells: ReportedCells) -> str:
-    expected = None if cells.expected is None else f"{cells.expected}"
-    return sentence(f"the first is {cells.value} at {cell(cells.at)}", expected)
+    return sentence(f"the first is {cells.value} at {cell(cells.at)}", cells.expected)
 
 
 def shown(diagnosis: Diagnosis) -> Iterator[Named]:

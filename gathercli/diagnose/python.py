@@ -204,7 +204,7 @@ class CheckedOutput(NamedTuple):
             return
         yield "what explains it:" if found.likely else "nothing known explains it"
         for each in shown(found) if found.likely else ():
-            known = f" (known: {'; '.join(each.known)})" if each.known else ""
+            known = f" (known: {each.credits})" if each.known else ""
             yield f"  {share(each)}: {each.sentence}{known}"
 
 

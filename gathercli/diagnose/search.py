@@ -317,9 +317,9 @@ class Search:
         wrong = score.total
         if self.base is not None:
             wrong = self.base.score.total - self.base.score.explained
-        least = PROVING_CELLS[min(hypothesis.departures, 2)]
-        is_outside = least <= PROVING_CELLS[1] and hypothesis.of_indices
-        proves = wrong >= least or (is_outside and self.candidates.has_outside)
+        departures = hypothesis.departures
+        is_told = self.base is None or (hypothesis.of_indices and self.candidates.has_outside)
+        proves = wrong >= PROVING_CELLS[min(departures, 2)] or (departures < 2 and is_told)
         return ScoredHypothesis(hypothesis, score, wrong, proves)
 
     def wrong_cells(self, hypothesis: Hypothesis, most: int) -> AnyArray:
