@@ -226,17 +226,23 @@ def test_a_suggested_call_is_legal_where_that_tells_explanations_apart(run: Run)
     ],
 )
 def test_the_largest_indices_warn_of_nothing(indices: Any, wrong: Any) -> None:
-    found("gather", np.arange(1, 6), indices, wrong=wrong, axis=0)
+    diagnosis = found("gather", np.arange(1, 6), indices, wrong=wrong, axis=0)
+
+    assert diagnosis.best.explanation.score.total == np.size(wrong)
+    assert not diagnosis.is_right
 
 
 @pytest.mark.filterwarnings("error")
 def test_complex_data_beside_floats_warn_of_nothing() -> None:
     data = np.array([1 + 2j, 2, 3 - 1j], np.complex64)
 
-    diagnose(
+    diagnosis = diagnose(
         "gather",
         *map(tensor, (data, [0, 2, 1])),
         wrong=tensor(np.array([1, 3, 9], np.float32)),
         tolerance=Tolerance(rtol=1e-3),
         axis=0,
     )
+
+    assert diagnosis.wrong_cells is not None
+    assert diagnosis.wrong_cells.at == (0,)
