@@ -142,18 +142,18 @@ def _as_one_row(order: Callable[[AnyArray], AnyArray], rows: AnyArray) -> AnyArr
 def _repeated_outside(rows: AnyArray) -> AnyArray:
     """Put indices that came before outside of every axis."""
     _, first = np.unique(rows, axis=0, return_index=True)
-    return np.where(np.isin(np.arange(len(rows)), first)[:, None], rows, OUTSIDE)
+    return np.where(np.isin(np.arange(len(rows)), first)[:, None], exact(rows, 1), OUTSIDE)
 
 
 def _different_first(rows: AnyArray) -> AnyArray:
     """Sort the indices that differ, and put the rest outside of every axis."""
-    different = np.unique(rows)
+    different = np.unique(exact(rows, 1))
     return np.concatenate([different, np.full(len(rows) - len(different), OUTSIDE)])
 
 
 def _inverse(rows: AnyArray, axis: int) -> AnyArray:
     """Return for each place along an axis where an index that points there stands, the last one."""
-    k, size = np.moveaxis(rows, axis, 0).astype(np.int64), rows.shape[axis]
+    k, size = np.moveaxis(exact(rows, 1), axis, 0), rows.shape[axis]
     k = np.where(k < 0, k + size, k)
     at = np.where((k < 0) | (k >= size), size, k)
     inverse = np.full((size + 1, *k.shape[1:]), OUTSIDE)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gathercli.diagnose.index_hypotheses import CONVERSIONS, READ, TREATMENTS, exact
+from gathercli.diagnose.index_hypotheses import CONVERSIONS, READ, TREATMENTS, exact, orders
 
 K = np.array([0, 2, 3, 7, -1, -3, -4, -9])
 SIZE = 3
@@ -60,3 +60,13 @@ def test_an_unsigned_index_beyond_int64_stays_congruent_and_outside() -> None:
 
     assert (numbers % 7).tolist() == [int(each) % 7 for each in k]
     assert (numbers >= 0).all()
+
+
+@pytest.mark.parametrize("kind", [*np.typecodes["Integer"], *np.typecodes["UnsignedInteger"]])
+def test_every_order_of_indices_of_any_type_leaves_integers(kind: str) -> None:
+    rows = np.array([[np.iinfo(kind).max], [1], [1], [0]], kind)
+
+    placed = {each.name: each.places(rows).dtype.kind for each in orders(rows.shape, tuples=False)}
+
+    assert {"repeated outside", "different ones first", "inverse along axis 0"} <= {*placed}
+    assert {*placed.values()} <= {"i", "u"}
