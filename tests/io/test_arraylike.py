@@ -302,6 +302,7 @@ def test_a_tensor_of_torch_comes_back_as_one() -> None:
 
 def test_a_tensor_of_jax_comes_back_as_one() -> None:
     jax = pytest.importorskip("jax")
+    jax.config.update("jax_enable_x64", False)  # other tests run programs that set it
 
     for name in ("float32", "int32", "bool", "bfloat16", "float8_e4m3fn"):
         data = jax.numpy.arange(6).reshape(3, 2).astype(name)
