@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from functools import cache
+from functools import cache, partial
 from string import Template
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -14,9 +14,10 @@ from rich.text import Text
 
 from gathercli.cli.declarations import OUTPUT, VIEW, Answer, Options, argument, flag, option
 from gathercli.cli.messages import ErrorOptions, Messages
-from gathercli.cli.options import TEXT_FORMAT, VARIABLE, Limits
+from gathercli.cli.options import NO_CLOBBER, TEXT_FORMAT, VARIABLE, Limits
 from gathercli.errors import UsageError
 from gathercli.io.descriptors import STDOUT
+from gathercli.io.write import unwritable, write_files
 from gathercli.report.terminal import PICTURE_WIDTH, rendered, wants_color, width_of
 from gathercli.report.versions import columns
 from gathercli.text import clean, closest, listed
@@ -129,6 +130,7 @@ class LessonOptions(Options):
     list_lessons: bool = flag(VIEW, "--list")
     all_lessons: bool = flag(VIEW, "--all")
     save: str | None = option(OUTPUT, "--save", metavar="PATH", once=True)
+    no_clobber: bool = NO_CLOBBER
     fmt: str = TEXT_FORMAT
 
 
@@ -148,7 +150,8 @@ def run(options: LessonOptions, errors: ErrorOptions) -> Answer:
     number = 0 if name is None else _number(name)
     remarks: tuple[str, ...] = ()
     if save is not None:
-        remarks = _saved_site(save) if all_lessons else _saved(LESSONS[number], save)
+        saves = _saved_site if all_lessons else partial(_saved, LESSONS[number])
+        remarks = saves(save, no_clobber=options.no_clobber)
     if options.fmt == "json":
         every = [{"number": n, **each._asdict()} for n, each in enumerate(LESSONS, 1)]
         made = json.dumps(every if all_lessons or list_lessons else every[number]) + "\n"
@@ -159,7 +162,7 @@ def run(options: LessonOptions, errors: ErrorOptions) -> Answer:
     return Answer(lambda _, color: rendered(shown, color=color), remarks=remarks)
 
 
-def _saved(lesson: DemoLesson, path: str) -> tuple[str, ...]:
+def _saved(lesson: DemoLesson, path: str, *, no_clobber: bool) -> tuple[str, ...]:
     """Write the picture of a lesson, or its model; return what is said of the file."""
     from gathercli.explain.command import ExplainOptions, Shown
     from gathercli.explain.explained_call import view_of
@@ -168,8 +171,9 @@ def _saved(lesson: DemoLesson, path: str) -> tuple[str, ...]:
 
     if path.endswith(".onnx") and MODEL in lesson.commands[0]:
         with open(tour(MODEL), "rb") as model:
-            return _written({path: model.read()}, path)
-    with SaveOptions(paths=[path]).opened() as saved:
+            write_files({path: model.read()}, no_clobber=no_clobber)
+        return (f"wrote {clean(path)}",)
+    with SaveOptions(paths=[path], no_clobber=no_clobber).opened() as saved:
         provenance = next(provenances(lesson))
         look, view = Look(PICTURE_WIDTH), view_of(provenance)
         Shown(provenance, view, ExplainOptions(), look, lesson.title).draw(saved.files[0])
@@ -177,19 +181,7 @@ def _saved(lesson: DemoLesson, path: str) -> tuple[str, ...]:
     return saved.remarks
 
 
-def _written(files: Mapping[str, bytes], first: str) -> tuple[str, ...]:
-    """Write files, in folders that are made if need be; return what is said of the first."""
-    from gathercli.io.write import Output
-
-    for path, content in files.items():
-        with Output(path) as file:
-            file.open(parents=True)
-            file.stream.write(content)
-            file.commit()
-    return (f"wrote {clean(first)}",)
-
-
-def _saved_site(folder: str) -> tuple[str, ...]:
+def _saved_site(folder: str, *, no_clobber: bool) -> tuple[str, ...]:
     """Write an index, a page a lesson, and what they share; return what is said of it.
 
     The folder `pages` has all but the figures, whose styles are in a template of each.
@@ -209,8 +201,12 @@ def _saved_site(folder: str) -> tuple[str, ...]:
         }
         page = site[f"{lesson.name}.html"].decode()
         site[f"{lesson.name}.html"] = Template(page).substitute(figures).encode()
+    if not folder:
+        raise unwritable(folder, "the name is empty", "the name of a folder")
+    site = {"index.html": site.pop("index.html"), **site}  # which is written last
     files = {os.path.join(folder, name): content for name, content in site.items()}
-    return _written(files, os.path.join(folder, "index.html"))
+    write_files(files, no_clobber=no_clobber, parents=True)
+    return (f"wrote {clean(next(iter(files)))}",)
 
 
 def _figure(provenance: Provenance[Any], style: str, *, brief: bool) -> str:

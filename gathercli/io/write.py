@@ -20,7 +20,7 @@ from gathercli.text import clean, in_bytes, shell_word
 
 TYPE_CHECKING = False  # as in `gathercli.errors`
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from typing import Any, Final, Self
 
     from gathercli.compute.tensor import Result
@@ -347,6 +347,19 @@ class Output(AtomicOutput):
         if self._temporary is not None:
             with suppress(OSError):
                 os.unlink(self._temporary, dir_fd=self._folder)
+
+
+def write_files(files: Mapping[str, bytes], *, no_clobber: bool, parents: bool = False) -> None:
+    """Write files, the first one last: unless each can be written, none gets its name."""
+    from contextlib import ExitStack
+
+    with ExitStack() as stack:
+        outputs = [stack.enter_context(Output(path, no_clobber=no_clobber)) for path in files]
+        for file, content in zip(outputs, files.values(), strict=True):
+            file.open(len(content), parents=parents)
+            file.stream.write(content)
+        for file in reversed(outputs):
+            file.commit()
 
 
 def sync(path: str, folder: int | None = None) -> None:

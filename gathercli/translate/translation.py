@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
 from typing import Any, Final, NamedTuple
 from xml.etree import ElementTree as ET
 
@@ -25,7 +24,7 @@ from gathercli.io.graphs.ir import ELEMENT_TYPES, IrFiles, ir_files, strings_of
 from gathercli.io.graphs.onnx import attribute, node_fields, onnx_bytes, value_info
 from gathercli.io.graphs.tensorproto import ONNX_TYPES, TensorProto
 from gathercli.io.graphs.wire import Span, WireReader, span_of
-from gathercli.io.write import Output, unwritable
+from gathercli.io.write import unwritable, write_files
 from gathercli.ops import OPERATORS, gather_tree
 from gathercli.spec.call import Call, Operand
 from gathercli.spec.dtypes import BOOL, INT64, STRING
@@ -71,16 +70,7 @@ class Translation(NamedTuple):
             if os.path.lexists(each) and not os.path.lexists(path):  # the weights of another
                 why = f"it exists without `{clean(path)}`, whose weights it would have"
                 raise unwritable(each, why, "another name")
-        with ExitStack() as stack:
-            outputs = [
-                (stack.enter_context(Output(each, no_clobber=no_clobber)), content)
-                for each, content in paths.items()
-            ]
-            for file, content in outputs:
-                file.open(len(content))
-                file.stream.write(content)
-            for file, _ in reversed(outputs):
-                file.commit()
+        write_files(paths, no_clobber=no_clobber)
         return list(paths)
 
     def evaluate(self, tensors: Mapping[str, Tensor]) -> Tensor:

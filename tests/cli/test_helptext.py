@@ -247,7 +247,7 @@ OPTIONS: Final = {
         "--max-failures --retries --timeout --with --max-bytes --report --resume --resume-failed "
         "--hash --junit --format --color --quiet --json-errors --debug"
     ),
-    "demo": "--answer --list --all --color --json-errors --debug",
+    "demo": "--answer --list --all --save --no-clobber --format --color --json-errors --debug",
     "ops": "--diff --like --decisions --format --color --json-errors --debug",
     "man": "--color --json-errors --debug",
     "completion": "--help",

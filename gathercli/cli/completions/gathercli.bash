@@ -228,7 +228,7 @@ _gathercli() {
                 convert) words="--to --directory -d --dtype --lossy --truncate --chunks --force-format --no-clobber --fsync --nonfinite --color --data-dtype --external-data --max-bytes --quiet -q --json-errors --debug -h --help" ;;
                 info) words="--format -f --save --aspect --size --theme --no-clobber --heat --window --precision --ascii --color --header --data-dtype --external-data --max-bytes --quiet -q --json-errors --debug -h --help" ;;
                 model) words="--all --format -f --color --external-data --no-infer --max-bytes --quiet -q --json-errors --debug -h --help" ;;
-                demo) words="--save --format -f --answer --list --all --color --json-errors --debug -h --help" ;;
+                demo) words="--save --format -f --no-clobber --answer --list --all --color --json-errors --debug -h --help" ;;
                 ops) words="--format -f --diff --like --decisions --color --json-errors --debug -h --help" ;;
                 man) words="--color --json-errors --debug -h --help" ;;
                 completion) words="-h --help" ;;

@@ -462,6 +462,7 @@ complete -c gathercli -n '__gathercli_in model' -l debug -d 'Show the traceback 
 complete -c gathercli -n '__gathercli_in model' -a '(__gathercli_names tensor)'
 complete -c gathercli -n '__gathercli_in demo' -l save -r -d 'Also keep the picture: .svg, .png, .pdf, .html or .txt; of the lesson models the .onnx'
 complete -c gathercli -n '__gathercli_in demo' -l format -s f -x -a 'auto pretty json' -d 'auto (pretty on a terminal, plain text elsewhere), pretty or json'
+complete -c gathercli -n '__gathercli_in demo' -l no-clobber -d 'Do not replace an existing file'
 complete -c gathercli -n '__gathercli_in demo' -l answer -d 'Also answer the question of the lesson'
 complete -c gathercli -n '__gathercli_in demo' -l list -d 'List the lessons'
 complete -c gathercli -n '__gathercli_in demo' -l all -d 'Show every lesson: with keys on a terminal, elsewhere one after another, and the answers at the end'

@@ -602,6 +602,7 @@ _gathercli() {
             '--save=[Also keep the picture: .svg, .png, .pdf, .html or .txt; of the lesson models the .onnx]:path:_files' \
             '--format=[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
             '-f[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
+            '--no-clobber[Do not replace an existing file]' \
             '--answer[Also answer the question of the lesson]' \
             '--list[List the lessons]' \
             '--all[Show every lesson: with keys on a terminal, elsewhere one after another, and the answers at the end]' \

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import re
 import shlex
 import threading
@@ -113,6 +115,89 @@ def test_a_folder_that_cannot_be_written_is_an_error(run: Run, folder: Path) -> 
 
     assert (ran.status, ran.out) == (73, "")
     assert "`site/" in ran.err
+
+
+def test_a_site_without_a_name_is_refused(run: Run, folder: Path) -> None:
+    ran = run("demo", "--all", "--save", "")
+
+    assert (ran.status, ran.out, [*folder.iterdir()]) == (73, "", [])
+
+
+@pytest.mark.parametrize(
+    "words", [("--all", "site"), *(("rows", f"rows.{each}") for each in ("svg", "html", "txt"))]
+)
+def test_no_clobber_keeps_what_was_saved(run: Run, folder: Path, words: tuple[str, str]) -> None:
+    save = (words[0], "--save", words[1])
+    assert run("demo", *save, "--no-clobber").status == 0
+    before = _contents(folder)
+
+    ran = run("demo", *save, "--no-clobber")
+
+    assert (ran.status, ran.out) == (73, "")
+    assert "(it exists)" in ran.err
+    assert _contents(folder) == before
+    assert run("demo", *save).status == 0
+    assert _contents(folder) == before
+
+
+@pytest.mark.parametrize("name", ["site.js", "gather.html", "index.html"])
+def test_a_site_beside_other_files_replaces_its_own_alone(
+    run: Run, folder: Path, name: str
+) -> None:
+    site = folder / "site"
+    site.mkdir()
+    (site / "notes.txt").write_text("mine")
+    (site / name).write_text("old")
+
+    kept = run("demo", "--all", "--save", "site", "--no-clobber")
+
+    assert (kept.status, _contents(site)) == (73, {"notes.txt": b"mine", name: b"old"})
+    assert run("demo", "--all", "--save", "site").status == 0
+    assert (site / "notes.txt").read_text() == "mine"
+    assert len((site / name).read_bytes()) > 100
+
+
+@pytest.mark.parametrize("name", ["site.js", "gather.html", "index.html"])
+def test_a_site_that_cannot_be_written_whole_leaves_what_was_there(
+    run: Run, folder: Path, name: str
+) -> None:
+    (folder / "site" / name).mkdir(parents=True)
+    (folder / "site" / "rows.html").write_text("old")
+
+    ran = run("demo", "--all", "--save", "site")
+
+    assert (ran.status, ran.out) == (73, "")
+    assert f"`site/{name}` cannot be written" in ran.err
+    assert _contents(folder / "site") == {"rows.html": b"old"}
+
+
+def test_a_full_disk_leaves_the_old_site(
+    run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "site").mkdir()
+    (folder / "site" / "rows.html").write_text("old")
+    left = [300_000]
+    write = os.write
+
+    def limited(fd: int, content: bytes) -> int:
+        left[0] -= len(content)
+        if left[0] < 0:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return write(fd, content)
+
+    monkeypatch.setattr(os, "write", limited)
+    ran = run("demo", "--all", "--save", "site")
+    monkeypatch.undo()
+
+    assert ran.status == 74
+    assert left[0] < 0
+    assert _contents(folder / "site") == {"rows.html": b"old"}
+
+
+def _contents(folder: Path) -> dict[str, bytes]:
+    """Return the content of each file below a folder."""
+    files = (each for each in folder.rglob("*") if each.is_file())
+    return {str(each.relative_to(folder)): each.read_bytes() for each in files}
 
 
 def test_the_lessons_are_data_too(run: Run) -> None:
