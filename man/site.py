@@ -18,7 +18,11 @@ from gathercli.ops import FAMILIES
 from man.lessons import lessons
 
 LIBRARIES: Final = ("NumPy", "PyTorch", "TensorFlow")
-REFUSED: Final = ("error", "refused", "refuses", "fails", "exception")
+REFUSED: Final = (
+    *("error", "raises error", "gives error", "error raised", "index error", "value error"),
+    *("refuse", "refuses", "refused", "rejected", "invalid", "illegal", "not allowed"),
+    *("fail", "fails", "failure", "exception", "raises exception", "throws"),
+)
 """What may be typed where a command prints an error."""
 
 MODEL: Final = "encoder.onnx"
@@ -70,7 +74,13 @@ def _lesson(every: Sequence[dict[str, Any]], number: int) -> dict[str, str]:
         "figures": "\n".join(_figure(n, line) for n, line in enumerate(lesson["commands"])),
         "table": _table(lesson["table"]),
         "question": _code(question),
-        "exercise": _exercise(lesson["accept"], lesson["slips"], lesson["answer"], lesson["proof"]),
+        "exercise": _exercise(
+            REFUSED if lesson["accept"] == ["error"] else lesson["accept"],
+            lesson["slips"],
+            lesson["answer"],
+            lesson["proof"],
+            is_shape=_is_shape(lesson["proof"][0][0]),
+        ),
         "more": "\n".join(
             _section(name, f"<p>{_code(words)}</p>") for name, words in terms.items()
         ),
@@ -96,15 +106,20 @@ def _section(heading: str, content: str, kind: str = "") -> str:
 
 
 def _exercise(
-    accept: Iterable[str], slips: dict[str, str], answer: str, proof: Iterable[tuple[str, str]]
+    accept: Iterable[str],
+    slips: dict[str, str],
+    answer: str,
+    proof: Iterable[tuple[str, str]],
+    *,
+    is_shape: bool,
 ) -> str:
     """Return a field for an answer, which the script checks, and the answer itself, hidden."""
     data = (escape(json.dumps(each, ensure_ascii=False)) for each in (accept, slips))
     shown = "\n".join(f"$$ {line}\n{output}" if line else output for line, output in proof)
     return (
-        '<form data-accept="{}" data-slips="{}"><label>Your answer '
+        '<form data-accept="{}" data-slips="{}"{}><label>Your answer '
         '<input autocomplete="off" spellcheck="false"></label> <button>Check</button>'
-        '<output role="status"></output></form>\n'.format(*data)
+        '<output role="status"></output></form>\n'.format(*data, " data-shape" * is_shape)
         + f"<details><summary>Answer</summary>{answer and f'<p>{_code(answer)}</p>'}"
         f"<pre>{escape(shown, quote=False)}</pre></details>"
     )
@@ -119,7 +134,12 @@ def _figure(number: int, line: str) -> str:
 def _practice(line: str, output: str) -> str:
     """Return a command whose output is asked for."""
     accept = REFUSED if output.startswith("error") else (output.partition("\nnote: ")[0],)
-    return f"<li><pre>$$ {_line(line)}</pre>\n{_exercise(accept, {}, '', [('', output)])}</li>"
+    exercise = _exercise(accept, {}, "", [("", output)], is_shape=_is_shape(line))
+    return f"<li><pre>$$ {_line(line)}</pre>\n{exercise}</li>"
+
+
+def _is_shape(line: str) -> bool:
+    return line.startswith("gathercli shape ")
 
 
 def _table(lines: Sequence[Sequence[str]]) -> str:

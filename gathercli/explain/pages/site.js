@@ -1,23 +1,65 @@
 // Check typed answers, remember which were right, and turn pages with keys.
 "use strict";
 
-/** Split an answer into its words and numbers, in lower case, without brackets and commas. */
-function wordsOf(text) {
+const NUMBER = /^[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?$/;
+const FILLERS = /^(?:an?|the|its?|is|are|so)$/;
+const LEADS = /^(?:(?:it|the|answer|shape|output|index|indices|is|are)\b\s*)+[:=]?/;
+
+/** Write an answer as it is compared: in lower case, a dash as the minus that it stands for. */
+function plain(text) {
   return text
     .toLowerCase()
-    .replace(/[−–]/g, "-") // a minus sign, or a dash in its place
-    .replace(/[[\](){},;"'`=:]/g, " ")
-    .replace(/(?<=\d)\s*[x×]\s*(?=\d)/g, " ") // a shape as commands take it: 5x2
-    .trim()
-    .split(/\s+/)
-    .map((word) => (word !== "" && !Number.isNaN(Number(word)) ? String(Number(word)) : word));
+    .replace(/[−–]/g, "-")
+    .replace(/[`"'“”‘’]/g, "")
+    .trim();
 }
 
-/** Tell whether an answer is the one that is expected: all its numbers, or a word of it. */
-function isSame(answer, expected) {
-  const [given, wanted] = [wordsOf(answer), wordsOf(expected)];
-  const isWord = wanted.length === 1 && /[a-z]/.test(wanted[0]);
-  return isWord ? given.includes(wanted[0]) : given.join(" ") === wanted.join(" ");
+/** Read a number or nested lists as a command does, outer brackets or not; undefined for another text. */
+function tensorOf(text) {
+  const inner = text.replace(/^(?:\w+\.)?(?:array|tensor|size)\((.*)\)$/s, "$1").replace(/\band\b/g, " ");
+  const tokens = inner.replace(/\(/g, "[").replace(/\)/g, "]").match(/[[\],]|[^[\],\s]+/g) ?? [];
+  const words = tokens.map((token) => (NUMBER.test(token) ? JSON.stringify(Number(token) || 0) : token));
+  const json = words
+    .join(" ")
+    .replace(/(?<=[\d\]]) (?=[[\d-])/g, ",") // blanks alone, as NumPy prints
+    .replace(/,(?= \]|$)/g, "");
+  try {
+    const lists = JSON.parse(`[${json}]`);
+    return lists.length === 1 && tokens.at(-1) !== "," ? lists[0] : lists.length ? lists : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Read a shape: 5x2, [5,2] or 5,2; one size alone, too. */
+function shapeOf(text) {
+  const sizes = tensorOf(text.replace(/(?<=\d)\s*[x×]\s*(?=\d)/g, ","));
+  return typeof sizes === "number" ? [sizes] : sizes;
+}
+
+/** Join the words of an answer: gather-elements, Gather Elements and gather_elements are one. */
+function wordsOf(text) {
+  const words = text.replace(/[-_](?=[a-z])|[.,;:!]+$|[=:]/gm, " ").split(/\s+/);
+  return words.filter((word) => !FILLERS.test(word)).join("");
+}
+
+/** Return what is compared of an answer. */
+function read(answer, isShape) {
+  const text = plain(answer);
+  const value = text.replace(LEADS, "").replace(/\.$/, "");
+  const tensor = isShape ? shapeOf(value) : tensorOf(value);
+  return JSON.stringify(tensor ?? wordsOf(text));
+}
+
+function isSame(answer, expected, isShape) {
+  return read(answer, isShape) === read(expected, isShape);
+}
+
+/** Tell whether two answers have the same numbers in other brackets. */
+function isFlatter(answer, expected) {
+  const [given, wanted] = [answer, expected].map((each) => tensorOf(plain(each)));
+  const numbers = (nested) => JSON.stringify([nested].flat(Infinity));
+  return given !== undefined && wanted !== undefined && numbers(given) === numbers(wanted);
 }
 
 const STORE = "gathercli lessons";
@@ -41,17 +83,22 @@ function remember(lesson) {
 
 const page = location.pathname.split("/").pop();
 
+/** Return what is said of an answer, and whether it is right. */
+function judged(answer, { accept, slips, shape }) {
+  const isShape = shape !== undefined;
+  const accepted = JSON.parse(accept);
+  if (answer.trim() === "") return ["", ""];
+  if (accepted.some((each) => isSame(answer, each, isShape))) return ["right", "Right."];
+  const slip = Object.entries(JSON.parse(slips)).find(([each]) => isSame(answer, each, isShape));
+  const isNear = accepted.some((each) => isFlatter(answer, each));
+  return ["wrong", `Not yet. ${slip?.[1] ?? (isNear ? "The numbers are right, their brackets are not." : "")}`];
+}
+
 function check(form) {
-  const answer = form.querySelector("input").value;
-  const said = form.querySelector("output");
-  const { accept, slips } = form.dataset;
-  const isRight = JSON.parse(accept).some((each) => isSame(answer, each));
-  const slip = Object.entries(JSON.parse(slips)).find(([each]) => isSame(answer, each));
-  form.dataset.state = answer.trim() === "" ? "" : isRight ? "right" : "wrong";
-  said.textContent = { "": "", right: "Right.", wrong: `Not yet. ${slip?.[1] ?? ""}` }[
-    form.dataset.state
-  ];
-  if (isRight && form.closest(".question")) remember(page);
+  const [state, words] = judged(form.querySelector("input").value, form.dataset);
+  form.dataset.state = state;
+  form.querySelector("output").textContent = words;
+  if (state === "right" && form.closest(".question")) remember(page);
 }
 
 document.documentElement.classList.add("script");
