@@ -218,6 +218,7 @@ def _figure(provenance: Provenance[Any], style: str, *, brief: bool) -> str:
     look = Look(PICTURE_WIDTH)
     scene = _headed(scene_of(provenance, look, has_steps=False), provenance, brief=brief)
     host = interactive(provenance, look, scene, '<script src="page.js"></script>', strict=True)
+    host = host.replace("@media(", "@media screen and (")  # paper is light
     return host.replace("</style></template>", f"{style}</style></template>")
 
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 ROOT: Final = Path(__file__).parents[3]
 POLICY: Final = "default-src 'self'"
 TYPED: Final = tomllib.loads(Path(__file__).with_name("typed.toml").read_text("utf-8"))
+ROOT_OF_PICTURE: Final = "document.querySelector('[data-gathercli]').shadowRoot"
 WIDTHS: Final = (360, 768, 1280, 1920)
 every_lesson = pytest.mark.parametrize("lesson", LESSONS, ids=[each.name for each in LESSONS])
 
@@ -277,7 +278,7 @@ def test_the_picture_of_a_page_answers_to_keys_under_the_policy(page: Any, addre
     page.locator(".cell[id$=out-1]").focus()
     page.keyboard.press("ArrowRight")
 
-    root = "document.querySelector('[data-gathercli]').shadowRoot"
+    root = ROOT_OF_PICTURE
     assert page.evaluate(f"{root}.activeElement.id").endswith("out-2")
     cell = f"getComputedStyle({root}.querySelector('.cell[id$=data-3] rect'))"
     assert page.evaluate(f"{cell}.fill") not in ("none", "rgb(0, 0, 0)")
@@ -381,17 +382,54 @@ def test_keys_turn_pages_and_what_was_solved_is_marked(page: Any, address: str) 
     assert page.get_by_role("link", name=f"{LESSONS[0].title} ✓").count() == 1
 
 
+PAPERS: Final = {"A4": 273, "Letter": 255}  # with the height between its margins, in mm
+
+
 @every_lesson
-def test_a_handout_has_few_pages_and_no_answer(page: Any, address: str, lesson: Any) -> None:
+@pytest.mark.parametrize("width", [360, 1920])
+def test_a_handout_has_two_pages_at_most_and_no_answer(
+    page: Any, address: str, lesson: Any, width: int
+) -> None:
+    page.set_viewport_size({"width": width, "height": 800})
     page.goto(f"{address}/{lesson.name}.html")
 
-    pdf = page.pdf(format="A4")
+    counts = {}
+    for paper in PAPERS:
+        counts[paper] = len(re.findall(rb"/Type\s*/Page\b(?!s)", page.pdf(format=paper)))
 
-    most = 2 if len(lesson.commands) == 1 else 3
-    assert 1 <= len(re.findall(rb"/Type\s*/Page\b(?!s)", pdf)) <= most
+    assert {paper: n for paper, n in counts.items() if n not in (1, 2)} == {}
     page.emulate_media(media="print")
     assert not page.locator("details").first.is_visible()
     assert page.locator("h1").is_visible()
+
+
+@every_lesson
+def test_no_page_of_a_handout_ends_within_a_picture_or_after_a_heading(
+    page: Any, address: str, lesson: Any
+) -> None:
+    page.emulate_media(media="print")
+    page.set_viewport_size({"width": 700, "height": 900})  # what is between the margins
+    page.goto(f"{address}/{lesson.name}.html")
+
+    parts = "[...document.querySelectorAll('{}')].map((each) => {})"
+    style = "[each.clientHeight, getComputedStyle(each).breakInside]"
+    sections = page.evaluate(parts.format("section, tr", style))
+    headings = page.evaluate(parts.format("h1, h2, thead", "getComputedStyle(each).breakAfter"))
+
+    most = min(PAPERS.values()) * 96 / 25.4
+    assert [each for each in sections if each[0] > most or each[1] != "avoid"] == []
+    assert {*headings} == {"avoid"}
+
+
+def test_a_picture_on_paper_is_light_in_a_dark_browser(page: Any, address: str) -> None:
+    fills = []
+    for scheme in ("light", "dark"):
+        page.emulate_media(media="print", color_scheme=scheme)
+        page.goto(f"{address}/gather.html")
+        fill = "getComputedStyle({}.querySelector('.cell[id$=data-1] rect')).fill"
+        fills.append(page.evaluate(fill.format(ROOT_OF_PICTURE)))
+
+    assert fills[0] == fills[1]
 
 
 def test_a_page_from_a_file_can_be_read_without_scripts(
