@@ -25,6 +25,29 @@ REFUSED: Final = (
 )
 """What may be typed where a command prints an error."""
 
+LINES_OF: Final = {"frameworks": "outside"}
+"""A lesson whose picture is made by the lines of another."""
+
+CALLS: Final = {
+    "choose": (
+        ("operator", *LIBRARIES),
+        ("Gather", "`data[indices]`", "`data[indices]`", "`tf.gather(data, indices)`"),
+        (
+            "GatherElements",
+            "`np.take_along_axis(data, indices, 0)`",
+            "`torch.gather(data, 0, indices)`",
+            "`tf.experimental.numpy.take_along_axis(data, indices, 0)`",
+        ),
+        (
+            "GatherND",
+            *(["`data[indices[:, 0], indices[:, 1]]`"] * 2),
+            "`tf.gather_nd(data, indices)`",
+        ),
+        ("GatherTree", *(["lesson `gather-tree`"] * 3)),
+    )
+}
+"""The lines of lessons with several pictures, by operator."""
+
 MODEL: Final = "encoder.onnx"
 
 _TEMPLATES: Final = Path(__file__).parent / "templates"
@@ -48,11 +71,8 @@ def _lesson(every: Sequence[dict[str, Any]], number: int) -> dict[str, str]:
     lesson = every[number]
     terms = dict(lesson["terms"])
     question = terms.pop("Question")
-    code = {name: terms.pop(name) for name in LIBRARIES if name in terms}
+    terms = {label: words for label, words in terms.items() if label not in LIBRARIES}
     left_out = terms.pop("Left out", "")
-    lines = "\n".join(
-        f"<dt>{name}</dt><dd>{_code(f'`{line}`')}</dd>" for name, line in code.items()
-    )
     practice = "\n".join(_practice(*pair) for pair in lesson["practice"])
     op = FAMILIES.get(lesson["commands"][0].split()[2])
     inputs = ", ".join(each.name for each in op.ROWS[0].inputs) if op else ""
@@ -86,7 +106,7 @@ def _lesson(every: Sequence[dict[str, Any]], number: int) -> dict[str, str]:
         ),
         "code": _section(
             "The same in Python",
-            lines and f"<dl>\n{lines}\n</dl>{left_out and f'<p>{_code(left_out)}</p>'}",
+            _lines(every, lesson["name"]) + (left_out and f"<p>{_code(left_out)}</p>"),
             "code",
         ),
         "practice": _section(
@@ -97,6 +117,15 @@ def _lesson(every: Sequence[dict[str, Any]], number: int) -> dict[str, str]:
         "tries": _section("Try in a shell", tries and f"<ul>\n{tries}\n</ul>", "tries"),
         "around": "\n".join(around),
     }
+
+
+def _lines(every: Sequence[dict[str, Any]], name: str) -> str:
+    """Return the lines of three libraries that do the same as the pictures of a lesson."""
+    if name in CALLS:
+        return _table(CALLS[name])
+    (terms,) = (each["terms"] for each in every if each["name"] == LINES_OF.get(name, name))
+    lines = "\n".join(f"<dt>{each}</dt><dd>{_code(f'`{terms[each]}`')}</dd>" for each in LIBRARIES)
+    return f"<dl>\n{lines}\n</dl>"
 
 
 def _section(heading: str, content: str, kind: str = "") -> str:

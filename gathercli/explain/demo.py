@@ -192,13 +192,10 @@ def _saved_site(folder: str, *, no_clobber: bool) -> tuple[str, ...]:
     for path in (tour(MODEL), *(os.path.join(pages, name) for name in os.listdir(pages))):
         with open(path, "rb") as file:
             site[os.path.basename(path)] = file.read()
-    styles = [site.pop(name).decode() for name in ("figure.css", "brief.css")]
+    style = site.pop("figure.css").decode()
     for lesson in LESSONS:
-        style = "\n".join(styles[: 1 + lesson.brief])
-        figures = {
-            f"figure{n}": _figure(each, style, brief=lesson.brief)
-            for n, each in enumerate(provenances(lesson))
-        }
+        made = (_figure(each, style, lesson) for each in provenances(lesson))
+        figures = {f"figure{n}": figure for n, figure in enumerate(made)}
         page = site[f"{lesson.name}.html"].decode()
         site[f"{lesson.name}.html"] = Template(page).substitute(figures).encode()
     if not folder:
@@ -209,16 +206,17 @@ def _saved_site(folder: str, *, no_clobber: bool) -> tuple[str, ...]:
     return (f"wrote {clean(next(iter(files)))}",)
 
 
-def _figure(provenance: Provenance[Any], style: str, *, brief: bool) -> str:
-    """Return a drawing that can be pointed at, with further styles."""
+def _figure(provenance: Provenance[Any], style: str, lesson: DemoLesson) -> str:
+    """Return a drawing of a lesson that can be pointed at, with further styles."""
     from gathercli.explain.drawing.explanation import scene_of
     from gathercli.explain.drawing.page import interactive
     from gathercli.explain.panel import Look
 
     look = Look(PICTURE_WIDTH)
-    scene = _headed(scene_of(provenance, look, has_steps=False), provenance, brief=brief)
+    scene = _headed(scene_of(provenance, look, has_steps=False), provenance, brief=lesson.brief)
     host = interactive(provenance, look, scene, '<script src="page.js"></script>', strict=True)
     host = host.replace("@media(", "@media screen and (")  # paper is light
+    host = host.replace("<div ", f'<div data-lesson="{lesson.name}" ', 1)
     return host.replace("</style></template>", f"{style}</style></template>")
 
 

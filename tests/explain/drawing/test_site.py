@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import importlib
 import json
 import os
 import re
@@ -12,12 +13,19 @@ import tomllib
 from functools import partial
 from html.parser import HTMLParser
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
 import pytest
 
-from gathercli.explain.demo import LESSONS
+from gathercli.cli.messages import Messages
+from gathercli.cli.options import Limits
+from gathercli.compute.run import run_arrays as run_call
+from gathercli.explain.demo import LESSONS, jobs_of
+from gathercli.explain.explained_call import of_job
+from man.site import CALLS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -270,6 +278,64 @@ def test_a_page_fits_every_width_without_a_complaint(page: Any, address: str, le
         assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert page.complaints == []
     assert all(url.startswith(f"{address}/") for url in requests)
+
+
+SHOWN: Final = {"gather": "", "rows": "", "columns": "axis", "table": "axis"} | dict.fromkeys(
+    ("negative", "outside", "frameworks"), "version axis"
+)
+"""The controls of the first lessons; those after them have all of their operator."""
+
+
+@every_lesson
+def test_a_lesson_offers_what_is_explained_until_then(page: Any, address: str, lesson: Any) -> None:
+    page.goto(f"{address}/{lesson.name}.html")
+    first = page.locator("[data-gathercli]").first
+
+    labels = first.locator(".fields label").all()
+    names = ("version", "axis", "batch_dims")
+    words = [(str(each.text_content()).split()[0], each.is_visible()) for each in labels]
+    every = [name for name, _ in words if name in names]
+    shown = [name for name, is_visible in words if is_visible and name in names]
+    assert shown == (SHOWN[lesson.name].split() if lesson.name in SHOWN else every)
+    assert first.locator(".fates").is_visible() == ("version" in shown)
+
+
+def test_a_version_that_is_chosen_in_a_lesson_refuses(page: Any, address: str) -> None:
+    page.goto(f"{address}/outside.html")
+
+    page.get_by_label("version").select_option("onnx.Gather-13")
+
+    assert "onnx.Gather-13 refuses: index 4" in page.locator(".answer").inner_text()
+    assert page.locator(".fates tr", has_text="refuses: index-range").count() == 5
+    assert page.locator(".figure h2").inner_text().endswith(" --version onnx-13")
+
+
+@every_lesson
+def test_a_lesson_has_the_lines_of_three_libraries(folder_of_site: Path, lesson: Any) -> None:
+    text = (folder_of_site / f"{lesson.name}.html").read_text("utf-8")
+
+    section = text.partition('<section class="code">')[2].partition("</section>")[0]
+    for name in ("NumPy", "PyTorch", "TensorFlow"):
+        assert f">{name}</" in section
+    assert section.count("<code>") >= 3
+
+
+def test_the_lines_of_four_operators_make_their_pictures() -> None:
+    libraries = {"NumPy": ("np", np)}
+    for label, name, package in (("PyTorch", "torch", "torch"), ("TensorFlow", "tf", "tensorflow")):
+        if find_spec(package):
+            libraries[label] = (name, importlib.import_module(package))
+    headings, *rows = CALLS["choose"]
+
+    for job, row in zip(jobs_of("choose"), rows[:3], strict=False):
+        with of_job(job, Limits(None, None), Messages(quiet=True, color="never")) as call:
+            tensors = {key: tensor.values() for key, tensor in call.bound.loaded().items()}
+            expected = run_call(call.bound).whole().values().tolist()
+        for label, (name, library) in libraries.items():
+            made = {"NumPy": "asarray", "PyTorch": "tensor", "TensorFlow": "constant"}[label]
+            given = {key: getattr(library, made)(each) for key, each in tensors.items()}
+            line = row[headings.index(label)].strip("`")
+            assert eval(line, {name: library, **given}).tolist() == expected, line  # noqa: S307
 
 
 def test_the_picture_of_a_page_answers_to_keys_under_the_policy(page: Any, address: str) -> None:
