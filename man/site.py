@@ -25,6 +25,19 @@ REFUSED: Final = (
 )
 """What may be typed where a command prints an error."""
 
+TOUR: Final = {
+    "gather": "An index",
+    "rows": "rows",
+    "columns": "an axis",
+    "outside": "past the end",
+    "frameworks": "what others do",
+    "gather-elements": "GatherElements",
+    "gather-nd": "GatherND",
+    "gather-tree": "GatherTree",
+    "choose": "which of the four",
+}
+"""The lessons of ten minutes, each with what the index calls it."""
+
 LINES_OF: Final = {"frameworks": "outside"}
 """A lesson whose picture is made by the lines of another."""
 
@@ -59,7 +72,10 @@ def pages() -> Iterator[tuple[str, str]]:
     for number, lesson in enumerate(every):
         yield f"{lesson['name']}.html", _filled("lesson", **_lesson(every, number))
     items = (f"<li>{_link(lesson)}</li>" for lesson in every)
-    yield "index.html", _filled("index", lessons="\n".join(items))
+    stops = (f'<a href="{name}.html?tour">{words}</a>' for name, words in TOUR.items())
+    *tour, last = stops
+    tour.append(f"and {last}")
+    yield "index.html", _filled("index", lessons="\n".join(items), tour=",\n".join(tour))
 
 
 def _filled(name: str, **fields: str) -> str:
@@ -73,7 +89,7 @@ def _lesson(every: Sequence[dict[str, Any]], number: int) -> dict[str, str]:
     question = terms.pop("Question")
     terms = {label: words for label, words in terms.items() if label not in LIBRARIES}
     left_out = terms.pop("Left out", "")
-    practice = "\n".join(_practice(*pair) for pair in lesson["practice"])
+    practice = "\n".join(_practice(n, *each) for n, each in enumerate(lesson["practice"]))
     op = FAMILIES.get(lesson["commands"][0].split()[2])
     inputs = ", ".join(each.name for each in op.ROWS[0].inputs) if op else ""
     tries = "\n".join(
@@ -81,11 +97,8 @@ def _lesson(every: Sequence[dict[str, Any]], number: int) -> dict[str, str]:
     )
     if MODEL in lesson["commands"][0]:
         tries += f'\n<li><a href="{MODEL}">{MODEL}</a> the model</li>'
-    around = (
-        _link(every[n], f' rel="{rel}"')
-        for n, rel in ((number - 1, "prev"), (number + 1, "next"))
-        if 0 <= n < len(every)
-    )
+    before, after = (_turn(every, number, step) for step in (-1, 1))
+    place = f"<span>{number + 1} of {len(every)}</span>"
     return {
         "title": _safe(lesson["title"]),
         "number": str(number + 1),
@@ -95,6 +108,7 @@ def _lesson(every: Sequence[dict[str, Any]], number: int) -> dict[str, str]:
         "table": _table(lesson["table"]),
         "question": _code(question),
         "exercise": _exercise(
+            "question",
             REFUSED if lesson["accept"] == ["error"] else lesson["accept"],
             lesson["slips"],
             lesson["answer"],
@@ -115,8 +129,22 @@ def _lesson(every: Sequence[dict[str, Any]], number: int) -> dict[str, str]:
             "practice",
         ),
         "tries": _section("Try in a shell", tries and f"<ul>\n{tries}\n</ul>", "tries"),
-        "around": "\n".join(around),
+        "around": f"{before}\n{after}".strip(),
+        "turn": f"{before}\n{place}\n{after}".strip(),
     }
+
+
+def _turn(every: Sequence[dict[str, Any]], number: int, step: int) -> str:
+    """Return the link to the page before or after a lesson, with that of the tour."""
+    if not 0 <= number + step < len(every):
+        return ""
+    rel = "next" if step > 0 else "prev"
+    attributes, (lesson, *_) = f' rel="{rel}"', every[number + step :]
+    stops = [n for n, each in enumerate(every) if each["name"] in TOUR and (n - number) * step > 0]
+    if stops and every[number]["name"] in TOUR:
+        stop = every[min(stops) if step > 0 else max(stops)]
+        attributes += f' data-tour="{stop["name"]}.html" data-title="{_safe(stop["title"])}"'
+    return _link(lesson, attributes)
 
 
 def _lines(every: Sequence[dict[str, Any]], name: str) -> str:
@@ -135,6 +163,7 @@ def _section(heading: str, content: str, kind: str = "") -> str:
 
 
 def _exercise(
+    name: str,
     accept: Iterable[str],
     slips: dict[str, str],
     answer: str,
@@ -147,8 +176,10 @@ def _exercise(
     shown = "\n".join(f"$$ {line}\n{output}" if line else output for line, output in proof)
     return (
         '<form data-accept="{}" data-slips="{}"{}><label>Your answer '
-        '<input autocomplete="off" spellcheck="false"></label> <button>Check</button>'
-        '<output role="status"></output></form>\n'.format(*data, " data-shape" * is_shape)
+        '<input autocomplete="off" spellcheck="false" aria-describedby="{}"></label> '
+        '<button>Check</button><output role="status"></output></form>\n'.format(
+            *data, " data-shape" * is_shape, name
+        )
         + f"<details><summary>Answer</summary>{answer and f'<p>{_code(answer)}</p>'}"
         f"<pre>{escape(shown, quote=False)}</pre></details>"
     )
@@ -160,11 +191,12 @@ def _figure(number: int, line: str) -> str:
     return f'<section class="figure">\n{heading}\n$figure{number}</section>'
 
 
-def _practice(line: str, output: str) -> str:
+def _practice(number: int, line: str, output: str) -> str:
     """Return a command whose output is asked for."""
     accept = REFUSED if output.startswith("error") else (output.partition("\nnote: ")[0],)
-    exercise = _exercise(accept, {}, "", [("", output)], is_shape=_is_shape(line))
-    return f"<li><pre>$$ {_line(line)}</pre>\n{exercise}</li>"
+    name = f"practice{number}"
+    exercise = _exercise(name, accept, {}, "", [("", output)], is_shape=_is_shape(line))
+    return f'<li><pre id="{name}">$$ {_line(line)}</pre>\n{exercise}</li>'
 
 
 def _is_shape(line: str) -> bool:

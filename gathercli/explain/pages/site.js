@@ -111,13 +111,29 @@ for (const form of document.querySelectorAll("form")) {
 for (const link of document.querySelectorAll(".lessons a")) {
   if (solved().has(link.getAttribute("href"))) link.append(" ✓");
 }
+if (location.search === "?tour") {
+  for (const link of document.querySelectorAll("[data-tour]")) {
+    link.href = `${link.dataset.tour}?tour`;
+    link.textContent = link.dataset.title;
+  }
+}
 document.addEventListener("keydown", (event) => {
   const rel = { ArrowLeft: "prev", ArrowRight: "next" }[event.key];
   const isPlain = !(event.altKey || event.ctrlKey || event.metaKey || event.shiftKey);
   if (rel && isPlain && event.target === document.body) {
-    document.querySelector(`nav a[rel=${rel}]`)?.click();
+    document.querySelector(`a[rel=${rel}]`)?.click();
   }
 });
+
+// In a picture arrows go from cell to cell; Escape leaves it, so that they turn pages again.
+document.addEventListener(
+  "keydown",
+  (event) => {
+    const [at] = event.composedPath();
+    if (event.key === "Escape" && at.matches?.(".cell")) at.blur();
+  },
+  true,
+);
 
 // The command above a picture follows what is changed in it.
 document.addEventListener("gathercli", ({ target, detail }) => {

@@ -25,7 +25,7 @@ from gathercli.cli.options import Limits
 from gathercli.compute.run import run_arrays as run_call
 from gathercli.explain.demo import LESSONS, jobs_of
 from gathercli.explain.explained_call import of_job
-from man.site import CALLS
+from man.site import CALLS, TOUR
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -87,7 +87,7 @@ class Links(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         fields = dict(attrs)
-        self.links |= {str(fields[key]) for key in ("href", "src") if key in fields}
+        self.links |= {str(fields[key]).split("?")[0] for key in ("href", "src") if key in fields}
         is_data = fields.get("type") == "application/json"
         if tag == "style" or (tag == "script" and "src" not in fields and not is_data):
             self.forbidden.append(tag)
@@ -446,6 +446,118 @@ def test_keys_turn_pages_and_what_was_solved_is_marked(page: Any, address: str) 
     page.goto(f"{address}/index.html")
 
     assert page.get_by_role("link", name=f"{LESSONS[0].title} ✓").count() == 1
+
+
+def test_a_tour_leads_through_its_lessons_alone(page: Any, address: str) -> None:
+    page.goto(f"{address}/index.html")
+    page.locator(".tour a").first.click()
+    page.wait_for_url("**/gather.html?tour")
+
+    for name in [*TOUR][1:]:
+        page.keyboard.press("ArrowRight")
+        page.wait_for_url(f"**/{name}.html?tour")
+        assert page.locator("main + nav a[rel=prev]").get_attribute("href").endswith("?tour")
+    page.keyboard.press("ArrowLeft")
+    page.wait_for_url(f"**/{[*TOUR][-2]}.html?tour")
+
+
+def test_escape_leaves_a_picture_to_turn_pages(page: Any, address: str) -> None:
+    page.goto(f"{address}/gather.html")
+    page.locator(".cell[id$=out-1]").focus()
+
+    page.keyboard.press("ArrowRight")
+    assert page.url.endswith("gather.html")
+    page.keyboard.press("Escape")
+    page.keyboard.press("ArrowRight")
+
+    page.wait_for_url("**/rows.html")
+
+
+FOCUSED: Final = """() => {
+  let at = document.activeElement;
+  const isWithin = at.shadowRoot != null;
+  while (at.shadowRoot?.activeElement) at = at.shadowRoot.activeElement;
+  const box = at.matches(".cell") && at.querySelector("rect");
+  const isCell = box && getComputedStyle(box).strokeWidth === "4px";
+  return [at.tagName, getComputedStyle(at).outlineStyle !== "none" || isCell, isWithin];
+}"""
+"""The element with the focus: its name, whether that is seen, and whether it is of a picture."""
+
+
+@every_lesson
+def test_a_page_is_used_with_the_keyboard_alone(page: Any, address: str, lesson: Any) -> None:
+    page.goto(f"{address}/{lesson.name}.html")
+    every = page.evaluate("document.querySelectorAll('a, input, button, summary').length")
+
+    stops = list[Any]()
+    while not stops or stops[-1][0] != "BODY":
+        page.keyboard.press("Tab")
+        stops.append(page.evaluate(FOCUSED))
+        assert len(stops) < 150
+
+    assert [stop for stop in stops[:-1] if not stop[1]] == []
+    pictures = [is_within for _, _, is_within in stops[:-1]]
+    assert pictures.count(False) == every
+    assert True in pictures
+
+
+@every_lesson
+def test_assistive_technology_is_told_all_of_a_page(page: Any, address: str, lesson: Any) -> None:
+    page.goto(f"{address}/{lesson.name}.html")
+
+    tree = page.context.new_cdp_session(page).send("Accessibility.getFullAXTree")["nodes"]
+    names = [
+        (each["role"]["value"], each.get("name", {}).get("value", ""))
+        for each in tree
+        if not each.get("ignored")
+    ]
+    headings = page.evaluate("[...document.querySelectorAll('h1, h2, h3')].map((h) => h.tagName)")
+    asked = page.evaluate(
+        "[...document.querySelectorAll('form input')].map((each) =>"
+        " document.getElementById(each.getAttribute('aria-describedby')).textContent)"
+    )
+
+    controls = ("button", "textbox", "combobox", "spinbutton", "link", "DisclosureTriangle")
+    assert [role for role, name in names if role in controls and not name] == []
+    assert len([name for role, name in names if role == "group" and "] = " in name]) == len(
+        lesson.commands
+    )
+    assert headings == ["H1", *["H2"] * (len(headings) - 1)]
+    assert asked == [
+        page.locator(".question > p").first.text_content(),
+        *(f"$ {line}" for line, _ in lesson.practice),
+    ]
+
+
+LEAST: Final = """() => {
+  const sizes = [];
+  const walk = (root) => {
+    for (const each of root.querySelectorAll("*")) {
+      if (each.shadowRoot) walk(each.shadowRoot);
+      const isText = [...each.childNodes].some((node) => node.nodeType === 3 && node.data.trim());
+      const isRead = each.checkVisibility() && !each.closest("svg, script");
+      const { fontSize } = getComputedStyle(each);
+      if (isRead && (isText || each.matches("input"))) sizes.push(parseFloat(fontSize));
+    }
+  };
+  walk(document.body);
+  return Math.min(...sizes);
+}"""
+"""The size of the smallest words of a page beside its pictures."""
+
+
+@every_lesson
+def test_words_are_read_on_a_phone_and_from_the_back_of_a_room(
+    page: Any, address: str, lesson: Any
+) -> None:
+    least = []
+    for width in (360, 1920):
+        page.set_viewport_size({"width": width, "height": 800})
+        page.goto(f"{address}/{lesson.name}.html")
+        least.append(page.evaluate(LEAST))
+
+    assert least[0] >= 11
+    assert least[1] >= 15
 
 
 PAPERS: Final = {"A4": 273, "Letter": 255}  # with the height between its margins, in mm
