@@ -250,6 +250,9 @@ def test_the_workflow_publishes_the_site_that_the_command_writes() -> None:
     assert any(step.get("run") == "gathercli demo --all --save site/" for step in steps)
     assert [step["with"]["path"] for step in steps if "pages" in step.get("uses", "")] == ["site/"]
     assert jobs["deploy"]["permissions"] == {"pages": "write", "id-token": "write"}
+    assert jobs["deploy"]["needs"] == "build"
+    (step,) = jobs["deploy"]["steps"]
+    assert f"steps.{step['id']}.outputs.page_url" in jobs["deploy"]["environment"]["url"]
 
 
 # In a browser
