@@ -17,6 +17,7 @@ function coordinatesOf(flat, shape) {
   return at;
 }
 
+const flats = (shape) => Array.from({ length: total(shape) }, (_, flat) => flat);
 const flatOf = (at, shape) => at.reduce((flat, n, d) => flat * shape[d] + n, 0);
 
 /** Return the inputs and attributes that a framework's call gathers with. */
@@ -53,6 +54,7 @@ function repeat(input, shape) {
 }
 
 const interval = (low, high) => (low > high ? "none" : `${low} to ${high}`);
+const outsideWords = (wraps, size) => (size ? `outside ${interval(wraps ? -size : 0, size - 1)}` : "the axis is empty");
 const sized = (shape) => `[${shape.join(",")}]`;
 
 /** Each rule by its name: why it refuses a call, or nothing. */
@@ -166,7 +168,9 @@ function policyOf(row, { negative, out_of_range: chosen }) {
   /** Say how an index came to its position, or why it has none. */
   const wordsOf = (k, size) => {
     const at = positionOf(k, size);
-    if (at < 0) return fills && !(refusesNegative && k < 0n) ? done[outside] : "refused";
+    if (at < 0 && refusesNegative && k < 0n) return "refused: it is negative";
+    if (at < 0 && !fills) return `refused: ${outsideWords(wraps, size)}`;
+    if (at < 0) return done[outside];
     if (BigInt(at) === k) return "a position";
     return wraps && k < 0n && k + BigInt(size) === BigInt(at) ? "counted from the end" : done[outside];
   };

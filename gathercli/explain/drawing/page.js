@@ -19,7 +19,6 @@ const MEANINGS = new Map(Object.entries(KEYS).flatMap(([word, keys]) => keys.map
 const WAYS = { right: [1, 0], left: [-1, 0], down: [0, 1], up: [0, -1] };
 const OUT = "out";
 const OTHERS = 5; // equations of further cells of the output
-const MOST_DRAWN = 6000; // cells of a picture
 const MOST_STACKED = 200; // and of one that is laid out for a narrow page
 const HELP = {
   true: "Click an index or a value, then type, or click again, to change it. Arrow keys move, Escape clears.",
@@ -377,7 +376,7 @@ class Versions {
   /** Read the integer that is typed, and change the index at its end; or say that it is none. */
   read(isEnd) {
     try {
-      const value = BigInt(elementOf("i4096", this.box.value).text);
+      const value = BigInt(typedElement("i4096", this.box.value).text);
       this.say(value, true);
       if (isEnd) this.act.set(String(value), this.component);
     } catch ({ message }) {
@@ -407,9 +406,10 @@ class Versions {
       const size = shape && this.sizes[this.component];
       const at = shape ? policy.positionOf(value, size) : -1;
       const words = shape ? policy.wordsOf(value, size) : "";
-      const becomes = !shape ? "" : at >= 0 ? String(at) : words === "refused" ? words : "none";
+      const [refused, reason] = words.split(": ");
+      const becomes = !shape ? "" : at >= 0 ? String(at) : reason ? refused : "none";
       cells[1].textContent = !becomes || becomes === String(value) ? becomes : `${value} → ${becomes}`;
-      cells[2].textContent = words === "refused" ? "" : words;
+      cells[2].textContent = reason ?? words;
       if (name === this.own && isMarked && at >= 0) this.act.mark(axes[this.component], becomes);
     }
   }
@@ -448,29 +448,34 @@ class Controls {
     this.refusal.textContent = "";
     this.version.value = version;
     for (const [key, box] of this.fields) {
-      const text = typeof key === "number" ? nested(inputs[key]) : (attrs[key] ?? "");
+      const text = typeof key === "number" ? nested(inputs[key], this.model.inputs[key].dtype) : (attrs[key] ?? "");
       box.value = text;
       box.removeAttribute("aria-invalid");
     }
   }
 
+  /** Change an attribute to an integer, or to the version's default. */
   set(name, text) {
-    if (text === "" && this.fields.get(name).validity.badInput) return;
-    this.change((state) => ({ attrs: { ...state.attrs, [name]: text === "" ? null : Math.trunc(Number(text)) } }));
+    const box = this.fields.get(name);
+    if (text === "" ? box.validity.badInput : !INTEGER.test(text)) {
+      this.refuse(name, `${text ? `“${text}”` : "this"} is no integer: expected digits, after a sign or none`);
+    } else this.change((state) => ({ attrs: { ...state.attrs, [name]: text === "" ? null : Number(text) } }));
   }
 
-  /** Read a tensor that is typed as nested lists. */
+  /** Read a tensor that is typed as an argument of the command. */
   read(n, text) {
-    const { dtype } = this.model.inputs[n];
     try {
-      const { shape, values } = read(text, (token) => elementOf(dtype, token));
-      if (values.length > MOST_DRAWN) throw new Error(`more than ${MOST_DRAWN} elements`);
-      const input = { shape, values: values.map((each) => each.text), words: values.map((each) => each.word) };
+      const input = read(text, this.model.inputs[n].dtype);
       this.change((state) => ({ inputs: state.inputs.with(n, input) }));
     } catch ({ message }) {
-      this.fields.get(n).setAttribute("aria-invalid", "true");
-      this.refusal.textContent = `${this.model.inputs[n].name}: ${message}`;
+      this.refuse(n, message);
     }
+  }
+
+  /** Say why what is typed in a field is no value of it. */
+  refuse(field, message) {
+    this.fields.get(field).setAttribute("aria-invalid", "true");
+    this.refusal.textContent = `${this.model.inputs[field]?.name ?? field}: ${message}`;
   }
 }
 
@@ -557,7 +562,7 @@ class Page {
     const values = inputs.map(({ shape, dtype, texts, words }) => ({
       shape,
       values: texts,
-      words: words?.map((word) => wordOf(dtype, word)),
+      words: words?.map((word) => wordOf(dtype, word)) ?? texts,
     }));
     this.states = [{ version, attrs, inputs: values }];
     this.at = 0;
@@ -640,10 +645,16 @@ class Page {
     this.choose(cell);
   }
 
+  /** What the cells of an index that points nowhere have. */
+  get filling() {
+    const isText = this.model.inputs[0].dtype === "str" && this.answered.policy.outside === "zero";
+    return isText ? "the empty string" : FILLINGS[this.answered.policy.outside];
+  }
+
   words({ row, rule, why, shape, cells }) {
     if (rule) return `${row.full_name} refuses: ${why} (${rule})`;
     const filled = cells.filter(({ fate }) => fate === "filled").length;
-    const some = filled ? `, ${filled} of its ${cells.length} cells filled with ${FILLINGS[this.answered.policy.outside]}` : "";
+    const some = filled ? `, ${filled} of its ${cells.length} cells filled with ${this.filling}` : "";
     return `${row.full_name} answers with shape ${sized(shape)}${some}`;
   }
 
@@ -726,10 +737,10 @@ class Page {
       const own = this.answered.inputs[input];
       const typed = made(own.values.slice(start, start + count));
       if (typed.length !== count) throw new Error(`${name} has tuples of ${count}`);
-      const elements = typed.map((each) => elementOf(dtype, each));
+      const elements = typed.map((each) => typedElement(dtype, each));
       const values = own.values.toSpliced(start, count, ...elements.map((each) => each.text));
-      const words = own.words?.toSpliced(start, count, ...elements.map((each) => each.word));
-      this.change((state) => ({ inputs: state.inputs.with(input, { shape: own.shape, values, ...(words && { words }) }) }));
+      const words = own.words.toSpliced(start, count, ...elements.map((each) => each.word));
+      this.change((state) => ({ inputs: state.inputs.with(input, { shape: own.shape, values, words }) }));
       return true;
     } catch ({ message }) {
       this.controls.refusal.textContent = `${nameOf(cell)}: ${message}`;
@@ -798,7 +809,9 @@ class Page {
       if (state.attrs[name] !== first.attrs[name]) parts.push([name, state.attrs[name] ?? ""]);
     }
     state.inputs.forEach((input, n) => {
-      if (nested(input) !== nested(first.inputs[n])) parts.push([this.model.inputs[n].name, nested(input)]);
+      const { name, dtype } = this.model.inputs[n];
+      const [own, before] = [input, first.inputs[n]].map((each) => nested(each, dtype));
+      if (own !== before) parts.push([name, own]);
     });
     const hash = parts.map(([name, text]) => `${name}=${encodeURIComponent(text).replace(/%2C/g, ",")}`).join("&");
     this.hash = hash;
@@ -815,12 +828,8 @@ class Page {
         const [name, text = ""] = part.split("=", 1).concat(decodeURIComponent(part.slice(part.indexOf("=") + 1)));
         const n = this.model.inputs.findIndex((each) => each.name === name);
         if (name === "version" && this.rowOf({ version: text })) next.version = text;
-        else if (name in next.attrs) next.attrs[name] = text === "" ? null : Number(elementOf("i32", text).text);
-        else if (n >= 0) {
-          const { shape, values } = read(text, (token) => elementOf(this.model.inputs[n].dtype, token));
-          const input = { shape, values: values.map((each) => each.text), words: values.map((each) => each.word) };
-          next.inputs = next.inputs.with(n, input);
-        }
+        else if (name in next.attrs) next.attrs[name] = text === "" ? null : Number(typedElement("i32", text).text);
+        else if (n >= 0) next.inputs = next.inputs.with(n, read(text, this.model.inputs[n].dtype));
       }
     } catch ({ message }) {
       this.controls.refusal.textContent = `the address has no call: ${message}`;

@@ -24,7 +24,6 @@ function drawn(name, attributes, ...children) {
 }
 
 const idOf = (tensor, at) => [tensor, ...at].join("-");
-const flats = (shape) => Array.from({ length: total(shape) }, (_, flat) => flat);
 
 function letterOf(number, first) {
   let name = "";

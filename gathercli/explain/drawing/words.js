@@ -201,9 +201,10 @@ function traceOfBeam(answered, flat) {
   return [...lines, `${head}${from} = ${textOf(answered.model, answered, cells[flat])}`];
 }
 
-/** Write a tensor as nested lists; one without elements as its shape. */
-function nested({ shape, values, words = values }) {
-  if (total(shape) === 0 && !(shape.length === 1)) return `${shape.join("x")}=`;
+/** Write a tensor as nested lists; one that these cannot say as a typed literal. */
+function nested(input, dtype) {
+  const { shape, values, words = values } = input;
+  if (dtype.startsWith("c") || (shape.length > 1 && !total(shape))) return literal(input, dtype);
   const write = (d, start, size) => {
     if (d === shape.length) return words[start];
     const step = size / shape[d];
@@ -212,69 +213,271 @@ function nested({ shape, values, words = values }) {
   return write(0, 0, total(shape));
 }
 
-/** Read what `nested` writes: { shape, values }, or raise an Error that says what is wrong. */
-function read(text, isWord) {
-  const source = text.trim();
-  const empty = /^((?:\d+x)*\d+)=$/.exec(source);
-  if (empty) {
-    const shape = empty[1].split("x").map(Number);
-    if (total(shape)) throw new Error(`${source} has elements`);
-    return { shape, values: [] };
-  }
-  const tokens = source.match(/[[\],]|"(?:[^"\\]|\\.)*"|[^\s[\],"]+/g) ?? [];
-  const values = [];
-  let next = 0;
-  const item = () => {
-    const token = tokens[next++];
-    if (token === undefined || token === "," || token === "]") throw new Error("lists are not closed, or lack a value");
-    if (token !== "[") {
-      values.push(isWord(token));
-      return [];
-    }
-    const shapes = [];
-    while (tokens[next] !== "]") {
-      if (shapes.length && tokens[next++] !== ",") throw new Error("a comma is missing");
-      shapes.push(item());
-    }
-    next++;
-    if (shapes.some((shape) => sized(shape) !== sized(shapes[0]))) throw new Error("the lists differ in length");
-    return [shapes.length, ...(shapes[0] ?? [])];
-  };
-  const shape = item();
-  if (next < tokens.length) throw new Error(`unexpected “${tokens[next]}”`);
-  return { shape, values };
-}
+const literal = ({ shape, values, words = values }, dtype) => `${shape.join("x")}x${dtype}=${words.join(" ")}`;
 
+const MOST_DRAWN = 6000; // cells of a picture
+const MOST_RANK = 64;
+const WIDEST_STRING = 24; // characters of one in a picture
+// Characters that are not seen, or turn what is around them.
+const UNSAFE = /[\0-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/gu;
 const PRECISION = 6; // the digits of a float in a picture
 const INTEGER = /^[-+]?[0-9]+$/;
+const NUMBER = /^[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[-+]?[0-9]+)?$/i;
+const COMPLEX = /^(?:([-+]?(?:[0-9]+\.?[0-9]*(?:e[-+]?[0-9]+)?|\.[0-9]+(?:e[-+]?[0-9]+)?|inf|nan))(?=[-+]))?([-+]?(?:[0-9]+\.?[0-9]*(?:e[-+]?[0-9]+)?|\.[0-9]+(?:e[-+]?[0-9]+)?|inf|nan)?)j$/i;
+const JSON_NUMBER = /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:e[-+]?[0-9]+)?$/i;
+const NON_FINITE = { NaN, Infinity, "-Infinity": -Infinity };
+const VALUE_WORDS = { nan: NaN, inf: Infinity, "+inf": Infinity, infinity: Infinity, "-inf": -Infinity, "-infinity": -Infinity };
+// The significant bits of floats, and their least exponent and largest number.
+const FLOATS = { f16: [11, -14, 65504], bf16: [8, -126, 0xff * 2 ** 120], f32: [24, -126, 0xffffff * 2 ** 104], f64: [53] };
 
-/** Read an element of a type: its text, and its word in a command; or raise an Error. */
-function elementOf(dtype, typed) {
-  const text = typed.trim();
-  const [, kind, bits] = /^([a-z]+)(\d*)/.exec(dtype);
-  if (kind === "i" || kind === "u") {
-    if (!INTEGER.test(text)) throw new Error(`${text ? `“${text}”` : "nothing"} is no integer: expected digits, after a sign or none`);
-    const value = BigInt(text.replace("+", ""));
-    const fits = kind === "i" ? BigInt.asIntN(Number(bits), value) : BigInt.asUintN(Number(bits), value);
-    if (fits !== value) throw new Error(`${value} does not fit ${dtype}`);
-    return { text: String(value), word: String(value) };
+const realOf = (word) => VALUE_WORDS[word.toLowerCase()] ?? Number(word);
+
+/** Read a word as Python has its value: { kind, value, text }; nothing for one that is none. */
+function itemOf(text) {
+  const word = text.toLowerCase();
+  if (INTEGER.test(text)) return { kind: "int", value: BigInt(text.replace("+", "")), text };
+  if (NUMBER.test(text)) return { kind: Number.isFinite(Number(text)) ? "float" : "overflow", value: Number(text), text };
+  if (word in VALUE_WORDS) return { kind: "float", value: VALUE_WORDS[word], text };
+  if (word === "true" || word === "false") return { kind: "bool", value: word, text };
+  const [, real = "0", imaginary] = COMPLEX.exec(text) ?? [];
+  if (imaginary === undefined) return undefined;
+  const parts = [real, /[0-9a-z]/i.test(imaginary) ? imaginary : `${imaginary}1`].map(realOf);
+  return { kind: "complex", value: parts, text };
+}
+
+const stringItem = (value, text) => ({ kind: "string", value, text });
+const noValue = (text) => new Error(text ? `“${text}” is no value` : "a value is missing");
+
+/** Read the lists of a JSON text, or its only value. */
+function itemsOfJson(source) {
+  const pattern = /\s*(?:([[\],])|("(?:[^"\\]|\\.)*")|([^\s[\],"]+))/gy;
+  const tokens = [...source.matchAll(pattern)];
+  const end = tokens.reduce((length, [text]) => length + text.length, 0);
+  if (source.slice(end).trim()) throw new Error("a quote is not closed");
+  let next = 0;
+  const item = () => {
+    const [, mark, string, word] = tokens[next++] ?? [];
+    if (string !== undefined) return stringItem(JSON.parse(string), string);
+    if (word !== undefined) {
+      if (word in NON_FINITE) return { kind: "float", value: NON_FINITE[word], text: word };
+      if (JSON_NUMBER.test(word) || word === "true" || word === "false") return itemOf(word);
+      throw noValue(word);
+    }
+    if (mark !== "[") throw new Error("lists are not closed, or lack a value");
+    const items = [];
+    while (items.length || tokens[next]?.[1] !== "]") {
+      items.push(item());
+      if (tokens[next]?.[1] === "]") break;
+      if (tokens[next++]?.[1] !== ",") throw new Error("a comma is missing, or a list is not closed");
+    }
+    next++;
+    return items;
+  };
+  const value = item();
+  if (next < tokens.length) throw new Error(`unexpected “${tokens[next][0].trim()}”`);
+  return value;
+}
+
+/** Read the values and lists of a typed literal, between blanks or commas. */
+function itemsOfLiteral(body) {
+  const pattern = /\s*(?:([[\],])|("(?:[^"\\]|\\.)*")|('[^']*')|([^\s[\],"']+))/gsy;
+  const lists = [[]];
+  let end = 0;
+  for (const [text, mark, double, single, word] of body.matchAll(pattern)) {
+    end += text.length;
+    if (mark === "[") {
+      const inner = [];
+      lists.at(-1).push(inner);
+      lists.push(inner);
+    } else if (mark === "]") {
+      lists.pop();
+      if (!lists.length) throw new Error("a ] closes nothing");
+    } else if (double !== undefined) lists.at(-1).push(stringItem(JSON.parse(double), double));
+    else if (single !== undefined) lists.at(-1).push(stringItem(single.slice(1, -1), single));
+    else if (word !== undefined) {
+      const value = itemOf(word);
+      if (!value) throw noValue(word);
+      lists.at(-1).push(value);
+    }
+  }
+  if (body.slice(end).trim()) throw new Error("a quote is not closed");
+  if (lists.length > 1) throw new Error("a [ is not closed");
+  return lists[0];
+}
+
+/** Return the shape of nested lists, and their items, row-major. */
+function flattened(value) {
+  if (!Array.isArray(value)) return { shape: [], items: [value] };
+  const parts = value.map(flattened);
+  const [first] = parts;
+  if (parts.some(({ shape }) => sized(shape) !== sized(first.shape))) throw new Error("the lists differ in length");
+  const shape = [value.length, ...(first?.shape ?? [])];
+  if (shape.length > MOST_RANK) throw new Error(`the lists are nested deeper than ${MOST_RANK}`);
+  return { shape, items: parts.flatMap(({ items }) => items) };
+}
+
+/** Return the name of a type that a short one stands for. */
+function longName(dtype) {
+  const [, kind, rest] = /^([a-z]+)(.*)$/.exec(dtype);
+  const name = { i: "int", u: "uint", f: "float", bf: "bfloat", c: "complex", str: "string" }[kind] ?? kind;
+  return `${name}${rest.replace(/^([468])e/, "$1_e")}`;
+}
+
+/** Read a tensor of a type as the command reads an argument: { shape, values, words }; or raise an Error. */
+function read(text, dtype) {
+  const source = text.trim();
+  const check = (shape, name = dtype) => {
+    if (name !== dtype && name !== longName(dtype)) throw new Error(`the type is ${name}, expected ${dtype}`);
+    if (shape.length > MOST_RANK || total(shape) > MOST_DRAWN) throw new Error(`more than ${MOST_DRAWN} elements, or rank ${MOST_RANK}`);
+  };
+  const sizesOf = (words) => words.split("x").filter(Boolean).map(Number);
+  const filled = (shape, items) => {
+    const elements = items.map((item) => elementOf(dtype, item));
+    return { shape, values: elements.map((each) => each.text), words: elements.map((each) => each.word) };
+  };
+  if (/^(arange|zeros|rand):/.test(source)) {
+    const [, name, dims, type] = /^(arange|zeros):((?:[0-9]+(?:x[0-9]+)*)?)(?:x([a-z][a-z0-9_]*))?$/.exec(source) ?? [];
+    if (!name || !(dims || type)) throw new Error("expected one such as arange:2x3 or zeros:2x3");
+    const shape = sizesOf(dims);
+    check(shape, type);
+    if (dtype === "f8e8m0fnu") throw new Error(`${dtype} has no zero`);
+    if (["bool", "str"].includes(dtype) && (name === "arange" || !type)) throw new Error(`${name} counts, which ${dtype} cannot`);
+    const zero = { bool: itemOf("false"), str: stringItem("", '""') }[dtype];
+    return filled(shape, flats(shape).map((n) => zero ?? itemOf(String(name === "arange" ? n : 0))));
+  }
+  const [, dims, type, body] = /^((?:[0-9]+x)+|x)([a-z][a-z0-9_]*)=(.*)$/s.exec(source) ?? [];
+  if (type) {
+    const shape = sizesOf(dims);
+    check(shape, type);
+    const values = itemsOfLiteral(body);
+    if (values.length === 1 && !Array.isArray(values[0])) {
+      elementOf(dtype, values[0]);
+      return filled(shape, flats(shape).map(() => values[0]));
+    }
+    const { shape: own, items } = folded(dtype, flattened(values.length === 1 ? values[0] : values), shape);
+    const isFlat = own.length === 1 && own[0] === total(shape);
+    const isEmpty = own.includes(0) && sized(own) === sized(shape.slice(0, own.length));
+    if (sized(own) !== sized(shape) && !isFlat && !isEmpty) throw new Error(`the values have shape ${sized(own)}, expected ${sized(shape)}`);
+    return filled(shape, items);
+  }
+  let value;
+  if (/^["[]/.test(source)) value = itemsOfJson(source);
+  else if (source.includes(",")) {
+    const words = source.split(",").map((each) => each.trim());
+    if (!words.at(-1)) words.pop();
+    value = words.map((word) => {
+      const item = itemOf(word);
+      if (!item || item.kind === "complex") throw noValue(word);
+      return item;
+    });
+  } else {
+    const isOne = NUMBER.test(source) || ["true", "false"].includes(source) || source in NON_FINITE;
+    if (!isOne) throw noValue(source);
+    value = itemOf(source);
+  }
+  const { shape, items } = folded(dtype, flattened(value));
+  check(shape);
+  return filled(shape, items);
+}
+
+/** Return complex numbers for pairs of their parts, a last axis of size 2. */
+function folded(dtype, { shape, items }, wanted) {
+  const isPairs = dtype.startsWith("c") && shape.at(-1) === 2 && !items.some(({ kind }) => kind === "complex");
+  if (!isPairs || (wanted && sized(shape) === sized(wanted))) return { shape, items };
+  const part = dtype === "c64" ? "f32" : "f64";
+  const reals = items.map((item) => realOf(elementOf(part, item).word));
+  const pairs = flats(shape.slice(0, -1)).map((n) => ({ kind: "complex", value: reals.slice(2 * n, 2 * n + 2) }));
+  return { shape: shape.slice(0, -1), items: pairs };
+}
+
+/** Round a number to a float type, once, to even. */
+function rounded(value, [bits, least, most]) {
+  if (most === undefined || !value || !Number.isFinite(value)) return value;
+  let exponent = Math.floor(Math.log2(Math.abs(value)));
+  if (2 ** exponent > Math.abs(value)) exponent--;
+  const step = 2 ** (Math.max(exponent, least) - bits + 1);
+  const count = value / step;
+  const floor = Math.floor(count);
+  const rest = count - floor;
+  const near = rest > 0.5 || (rest === 0.5 && floor % 2) ? floor + 1 : floor;
+  const made = near * step || 0 * value;
+  return Math.abs(made) > most ? Infinity * Math.sign(made) : made;
+}
+
+/** Write a float as a picture has it. */
+function general(value) {
+  if (Number.isNaN(value)) return "nan";
+  if (!Number.isFinite(value)) return value < 0 ? "-inf" : "inf";
+  if (!value) return Object.is(value, -0) ? "-0" : "0";
+  const [digits, exponent] = value.toExponential(PRECISION - 1).split("e");
+  if (exponent >= -4 && exponent < PRECISION) return String(Number(value.toPrecision(PRECISION)));
+  return `${Number(digits)}e${exponent < 0 ? "-" : "+"}${String(Math.abs(exponent)).padStart(2, "0")}`;
+}
+
+const wordOfFloat = (value) => (Object.is(value, -0) ? "-0.0" : String(value));
+
+/** Write a string as a picture has it. */
+function shownString(value) {
+  const characters = [...value];
+  const short = characters.length > WIDEST_STRING ? `${characters.slice(0, WIDEST_STRING - 1).join("")}…` : value;
+  const escaped = short.replace(/["\\]/g, "\\$&").replace(UNSAFE, (each) => {
+    const code = each.codePointAt(0);
+    const [mark, width] = code < 0x100 ? ["x", 2] : code < 0x10000 ? ["u", 4] : ["U", 8];
+    return `\\${mark}${code.toString(16).padStart(width, "0")}`;
+  });
+  return `"${escaped}"`;
+}
+
+/** Return the text of an item as an element of a type, and its word in a command; or raise an Error. */
+function elementOf(dtype, { kind, value, text }) {
+  const [, sort, bits] = /^([a-z]+)(\d*)/.exec(dtype);
+  const refuse = (expected) => new Error(`${text ? `“${text}”` : "nothing"} is ${expected}`);
+  if (sort === "i" || sort === "u") {
+    const isWhole = kind === "int" || (kind === "float" && Number.isInteger(value));
+    if (!isWhole) throw refuse("no integer: expected digits, after a sign or none");
+    const whole = BigInt(value);
+    const fits = sort === "i" ? BigInt.asIntN(Number(bits), whole) : BigInt.asUintN(Number(bits), whole);
+    if (fits !== whole) throw new Error(`${whole} does not fit ${dtype}`);
+    return { text: String(whole), word: String(whole) };
   }
   if (dtype === "bool") {
-    if (!["true", "false"].includes(text)) throw new Error(`“${text}” is not true or false`);
-    return { text, word: text };
+    if (kind !== "bool") throw refuse("not true or false");
+    return { text: value, word: value };
   }
   if (dtype === "str") {
-    const word = /^".*"$/s.test(text) ? text : JSON.stringify(typed);
-    JSON.parse(word);
-    return { text: word, word };
+    if (kind !== "string") throw refuse("no string: expected one in double quotes");
+    if (value.endsWith("\0") || /\p{Surrogate}/u.test(value)) throw refuse("no text that a tensor holds");
+    return { text: shownString(value), word: JSON.stringify(value) };
   }
-  if (!text || (kind !== "c" && Number.isNaN(Number(text)) && !/^[-+]?(nan|inf)$/i.test(text))) {
-    throw new Error(`${text ? `“${text}”` : "nothing"} is no number`);
+  const form = FLOATS[{ c64: "f32", c128: "f64" }[dtype] ?? dtype];
+  const float = (number) => {
+    const made = form ? rounded(number, form) : number;
+    if (!Number.isFinite(made) && Number.isFinite(number)) throw refuse(`beyond the range of ${dtype}`);
+    return made;
+  };
+  if (sort === "c" && kind === "complex") {
+    const [real, imaginary] = value.map(float);
+    const sign = imaginary < 0 || Object.is(imaginary, -0) ? "" : "+";
+    const parts = value.map((each) => wordOfFloat(each).replace("Infinity", "inf").replace("NaN", "nan"));
+    return { text: `${general(real)}${sign}${general(imaginary)}j`, word: `${parts[0]}${parts[1].startsWith("-") ? "" : "+"}${parts[1]}j` };
   }
-  if (kind === "c") return { text, word: text };
-  const special = /^([-+]?)(nan|inf)/i.exec(text);
-  if (special) return { text: /nan/i.test(text) ? "nan" : `${special[1] === "-" ? "-" : ""}inf`, word: text };
-  return { text: String(Number(Number(text).toPrecision(PRECISION))), word: text };
+  const number = kind === "string" ? NON_FINITE[value] : Number(value);
+  if (!["int", "float"].includes(kind) && (kind !== "string" || number === undefined)) {
+    throw refuse(kind === "overflow" ? `beyond the range of ${dtype}` : "no number");
+  }
+  const isExact = kind !== "int" || !form || String((value < 0n ? -value : value).toString(2)).replace(/0+$/, "").length <= form[0];
+  if (!isExact) throw refuse(`an integer that ${dtype} does not hold exactly`);
+  const made = float(number);
+  const word = kind === "int" ? String(value) : JSON_NUMBER.test(text) ? text : wordOfFloat(number);
+  return { text: sort === "c" ? `${general(made)}+0j` : general(made), word };
+}
+
+/** Read an element of a type that is typed in a cell. */
+function typedElement(dtype, typed) {
+  const text = typed.trim();
+  const isDigits = !/^[iu]/.test(dtype) || INTEGER.test(text);
+  if (dtype !== "str") return elementOf(dtype, (isDigits && itemOf(text)) || { text });
+  return elementOf(dtype, stringItem(/^".*"$/s.test(text) ? JSON.parse(text) : typed, typed));
 }
 
 /** Return the word of an element in a command from its JSON, in which NaN and 1+2j are none. */
@@ -291,8 +494,8 @@ function commandOf(model, { version, attrs, inputs }) {
   const row = model.rows.find((each) => each.full_name === version);
   const tensors = inputs.map((input, n) => {
     const { dtype } = model.inputs[n];
-    if (dtype === "i64" && !nested(input).endsWith("=")) return nested(input);
-    return `${input.shape.join("x")}x${dtype}=${(input.words ?? input.values).join(" ")}`;
+    // Integers alone are read as this type; of nothing the type is that of another input.
+    return dtype === "i64" && total(input.shape) ? nested(input, dtype) : literal(input, dtype);
   });
   const options = [];
   if (attrs.axis !== null) options.push("--axis", attrs.axis);

@@ -139,6 +139,11 @@ def test_every_version_answers_at_once(tab: Tab, saved: Callable[..., Path]) -> 
     ]
     assert [each[:2] for each in cells.all_text_contents()] == ["sh", *["re"] * 5]
     assert tab.fates()["onnx.Gather-13"] == "refused"
+    reasons = tab.page.locator("tbody td:nth-child(4)").all_text_contents()
+    assert reasons == [
+        *("zero-filled", "outside 0 to 2", "outside 0 to 2"),
+        *("outside -3 to 2", "outside -3 to 2", "outside 0 to 2"),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -160,6 +165,14 @@ def test_a_call_that_is_refused_says_why_and_shows_its_inputs(
     assert texts(tab, "out") == []
     choose(tab, label, "0")
     assert answer(tab).startswith("openvino.Gather-8 answers with shape [4,2]")
+
+
+def test_cells_of_text_are_filled_with_the_empty_string(
+    tab: Tab, saved: Callable[..., Path]
+) -> None:
+    tab.open(saved("gather", '["a","b"]', "[1,7]"))
+
+    assert answer(tab).endswith(", 1 of its 2 cells filled with the empty string")
 
 
 def test_another_version_refuses_an_index(tab: Tab, saved: Callable[..., Path]) -> None:
@@ -210,6 +223,40 @@ def test_the_address_holds_what_is_changed(tab: Tab, saved: Callable[..., Path])
     assert (answer(tab), texts(tab, "out")) == out
     tab.page.get_by_role("button", name="Reset").click()
     assert tab.page.url == path.as_uri()
+
+
+@pytest.mark.parametrize("name", ["axis", "batch_dims"])
+def test_the_address_holds_an_attribute_that_is_emptied(
+    name: str, tab: Tab, saved: Callable[..., Path]
+) -> None:
+    words = ("gather", "[[1,2],[3,4]]", "[[1],[0]]", "-a", "1", "-b", "1")
+    path = saved(*words, "-V", "openvino-8")
+    tab.open(path)
+
+    choose(tab, name, "")
+
+    address, seen = tab.page.url, (answer(tab), texts(tab, "out"))
+    tab.page.goto("about:blank")
+    tab.page.goto(address)
+    assert address.endswith(f"#{name}=")
+    assert (answer(tab), texts(tab, "out")) == seen
+    assert tab.page.get_by_label(name, exact=True).input_value() == ""
+    tab.page.goto(path.as_uri())
+    assert tab.page.get_by_label(name, exact=True).input_value() == "1"
+
+
+@pytest.mark.parametrize("typed", ["1.5", "1e0", "-0.5"])
+def test_an_attribute_that_is_no_integer_is_refused_in_words(
+    typed: str, tab: Tab, saved: Callable[..., Path]
+) -> None:
+    tab.open(saved(*CALL))
+    before = answer(tab)
+
+    choose(tab, "axis", typed)
+
+    refusal = tab.page.locator(".controls .refusal").text_content()
+    assert refusal == f"axis: “{typed}” {NO_INTEGER}"
+    assert (answer(tab), tab.page.url.endswith("page.html")) == (before, True)
 
 
 @pytest.mark.parametrize(
@@ -428,7 +475,7 @@ def test_a_random_call_is_drawn_as_the_command_answers_it(
         row = rng.choice(FAMILIES[op].ROWS).full_name
         parts = [f"version={row}", *(f"{name}={n}" for name, n in given.items() if n is not None)]
         parts += [
-            f"{name}={'x'.join(map(str, each.shape))}="
+            f"{name}={'x'.join(map(str, each.shape))}xi64="
             if not each.size and each.ndim > 1
             else f"{name}={json.dumps(each.tolist())}"
             for name, each in zip(names, tensors, strict=True)
