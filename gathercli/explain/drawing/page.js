@@ -180,6 +180,29 @@ class Drawing {
     }
   }
 
+  /** Make the coordinates of a cell on some axes bold, beside it or above it. */
+  embolden(cell, axes = []) {
+    const labels = [...this.svg.querySelectorAll(".coordinate")];
+    for (const each of labels) each.classList.remove("replaced");
+    if (!cell) return;
+    const numberOf = (node, key) => Number(node.getAttribute(key));
+    const boxOf = (each) => Object.fromEntries(["x", "y", "width", "height"].map((key) => [key, numberOf(each.querySelector("rect"), key)]));
+    const box = boxOf(cell);
+    const at = cell.dataset.at.split(",").map(Number);
+    for (const axis of axes.filter((d) => d >= at.length - 2)) {
+      const near = [1, -1].map((by) => this.cells.get(idOf(cell.dataset.tensor, at.with(axis, at[axis] + by)))).find(Boolean);
+      const isColumn = near ? boxOf(near).y === box.y : axis === at.length - 1 && at.length > 1;
+      const [along, across, anchor] = isColumn ? ["y", "x", "middle"] : ["x", "y", "end"];
+      const size = isColumn ? box.width : box.height;
+      const own = labels.filter((each) => {
+        const n = numberOf(each, across);
+        return each.getAttribute("text-anchor") === anchor && n > box[across] && n < box[across] + size && numberOf(each, along) <= box[along];
+      });
+      const nearest = Math.max(...own.map((each) => numberOf(each, along)));
+      for (const each of own) each.classList.toggle("replaced", numberOf(each, along) > nearest - 40);
+    }
+  }
+
   /** Return the nearest cell of the same tensor in a direction, or the cell itself. */
   beside(cell, [dx, dy]) {
     const boxOf = (each) => {
@@ -666,7 +689,7 @@ class Page {
     if (!this.isEditable || (this.state === this.states[0] && !isPlain)) return clone;
     const picture = pictureOf(this.content, answered);
     const count = picture.grids.reduce((sum, { cells }) => sum + cells.length, 0);
-    if (count > MOST_DRAWN) return layOut({ ...picture, grids: [], links: [], hasOutside: false, note: `${count} cells are too many to draw here` }, 0).svg;
+    if (count > MOST_DRAWN) return layOut({ ...picture, grids: [], links: [], panels: [], note: `${count} cells are too many to draw here` }, 0).svg;
     this.picture = picture;
     const { inputs } = this.states[0];
     const isSame = (one, other) => JSON.stringify(one) === JSON.stringify(other);
@@ -950,6 +973,8 @@ class Page {
     }
     this.drawing.light(roles, cell);
     this.drawing.mark(null);
+    const isTree = this.model.family === "gather-tree";
+    this.drawing.embolden(isTree ? null : this.drawing.cells.get(records[0]?.source), this.answered.axes);
     this.follows(cell, records);
     this.say(cell, records);
   }

@@ -43,8 +43,10 @@ function pictureOf(content, answered) {
   const picture = model.family === "gather-tree" ? beamsOf(model, answered, first) : picksOf(model, answered, first);
   const { row, axis, D, I, shape } = answered;
   const [indices, data] = [model.inputs[1], model.inputs[0]];
-  const isDown = D.length === 1 || (!row.tuples && axis === D.length - (row.elementwise && D.length > 1 ? 2 : 1));
   const isTree = model.family === "gather-tree";
+  const lead = shape && !isTree ? leadOf(answered) : 0;
+  const rank = D.length - lead;
+  const isDown = rank === 1 || (!row.tuples && axis === D.length - (row.elementwise && rank > 1 ? 2 : 1));
   const types = Object.fromEntries(model.inputs.map(({ name, dtype }, n) => [name, `${dtype}${sized(answered.shapes[n])}`]));
   if (shape) types.out = `${data.dtype}${sized(shape)}`;
   const equation = shape ? equationOf(model, answered) : row.equation;
@@ -55,12 +57,48 @@ function pictureOf(content, answered) {
     spans: shape && !isTree ? spansOf(equation, row.inputs[1]) : [],
     note: shape ? `shape of out: ${shapeWords(answered)}` : `refused: ${answered.why}`,
     isDown: isDown && !isTree,
-    isLinedUp: Boolean(row.elementwise) && D.length > 1 && !isTree,
+    isLinedUp: Boolean(row.elementwise) && rank > 1 && !isTree,
     types,
-    typeWords: isTree ? Object.entries(types).map((words) => words.join(" ")).join("    ") : "",
+    ...panelsOf(answered, lead, picture),
+    typeWords: isTree || lead ? [...Object.entries(types).map((words) => words.join(" ")), ...(lead ? [axisLines(answered).map(([words]) => words).join(",  ")] : [])].join("    ") : "",
     batches: isTree && shape ? lengthsOf(answered) : [],
     notes: shape && !isTree ? { [data.name]: axisLines(answered), [indices.name]: tupleLines(answered) } : {},
   };
+}
+
+/** Return the number of leading dimensions that are panels: batches, or those that stay of a matrix. */
+function leadOf({ row, D, axis, b, shape }) {
+  if (!total(D.slice(0, b)) || !total(shape)) return 0;
+  return b || (row.elementwise ? Math.max(0, Math.min(axis, D.length - 2)) : 0);
+}
+
+/** Return the `panels` of a picture, each with its coordinates, and where those of each cell are.
+ *
+ * A panel has the `at` in the data and indices, the `outAt` in the output, and the id of its
+ * `place` for indices that point nowhere; `leads` are the panels' dimensions of each tensor.
+ */
+function panelsOf({ row, b, axis, D, shape }, lead, { grids, links }) {
+  const isMerged = row.flattens_batch && b > 1;
+  const leads = grids.map(({ name }) => (name === "out" && isMerged ? 1 : lead));
+  const staying = lead && !b ? shape.slice(0, lead) : D.slice(0, lead);
+  const placeOf = (at) => idOf("slice-outside", at);
+  const outside = new Set();
+  for (const link of links) {
+    link.place = placeOf(link.own.split("-").slice(1, 1 + lead));
+    if (link.from === null || link.to === null) outside.add(link.place);
+  }
+  const panels = flats(staying).map((n) => {
+    const at = coordinatesOf(n, staying);
+    return { at, outAt: isMerged ? [n] : at, place: placeOf(at), hasOutside: outside.has(placeOf(at)) };
+  });
+  return { lead, leads, panels, places: outside };
+}
+
+/** Return the part of a tensor that a panel has, without the panel's coordinates. */
+function partOf(grid, lead, at) {
+  if (!lead) return grid;
+  const cells = grid.cells.filter((cell) => at.every((n, d) => cell.at[d] === n)).map((cell) => ({ ...cell, at: cell.at.slice(lead) }));
+  return { ...grid, shape: grid.shape.slice(lead), cells, words: `${grid.name}[${[...at, ...grid.shape.slice(lead).map(() => ":")].join(",")}]` };
 }
 
 const plainCell = (name, shape, text) => (flat) => {
@@ -81,7 +119,7 @@ function picksOf(model, answered, first) {
   const numbers = (flat) => numbersText(values[1].slice(flat * k, flat * k + k), row.tuples);
   const data = gridOf(dataName, D, plainCell(dataName, D, (flat) => values[0][flat]));
   const indices = gridOf(indexName, indexShape, plainCell(indexName, indexShape, numbers));
-  if (!shape) return { grids: [indices, data], links: [], hasOutside: false };
+  if (!shape) return { grids: [indices, data], links: [] };
   const out = gridOf("out", shape, plainCell("out", shape, (flat) => textOf(model, answered, cells[flat])));
   const groups = picks.map(() => ({ sources: [], outs: [] }));
   cells.forEach(({ index, source }, flat) => {
@@ -112,9 +150,8 @@ function picksOf(model, answered, first) {
     if (fate !== "refused") links.push({ own: cell.id, color, kinds: ["lands", ...kind], from: place, to });
   });
   for (const cell of data.cells) if (!cell.isRead) cell.kinds.push("unread");
-  const hasOutside = picks.some(({ fate }) => fate !== "copied");
   const isFromEnd = picks.some(({ numbers: own, positions }) => own.some((k, n) => k < 0n && k + BigInt(D[axes[n]]) === BigInt(positions[n])));
-  return { grids: [indices, data, out], links, hasOutside, count: picks.length, fromEnd: isFromEnd ? axes : [] };
+  return { grids: [indices, data, out], links, count: picks.length, fromEnd: isFromEnd ? axes : [] };
 }
 
 function beamsOf(model, answered, first) {
@@ -123,7 +160,7 @@ function beamsOf(model, answered, first) {
     const { shape: own, values } = inputs[n];
     return { ...gridOf(row.inputs[n], own, plainCell(row.inputs[n], own, (flat) => values[flat])), isTree: own.length === 3 };
   });
-  if (!shape) return { grids, links: [], hasOutside: false };
+  if (!shape) return { grids, links: [] };
   const [parents, steps] = grids;
   const [T, B, W] = shape;
   const flat = (t, b, w) => (t * B + b) * W + w;
@@ -172,23 +209,25 @@ function beamsOf(model, answered, first) {
     const lost = ["filled", "refused"].includes(fate) ? { fate, kinds: [fate, ...kinds] } : {};
     Object.assign(parents.cells[at], { tail: targetOf(answered, t, b, by[0]), ...lost });
   }
-  return { grids: [parents, steps, out], links, hasOutside: false, count: T * W };
+  return { grids: [parents, steps, out], links, count: T * W };
 }
 
-/** Return the boxes of the cells and of the place outside in a drawing, by id. */
+/** Return the boxes of the cells and of the places outside in a drawing, by id. */
 function boxesOf(svg) {
   const boxes = new Map();
   const box = (rect) => Object.fromEntries(["x", "y", "width", "height"].map((key) => [key, Number(rect.getAttribute(key))]));
   for (const cell of svg.querySelectorAll(".cell")) boxes.set(cell.id, box(cell.querySelector("rect")));
-  const outside = svg.querySelector(".slice.outside");
-  if (outside) boxes.set("outside", box(outside));
+  for (const place of svg.querySelectorAll(".slice.outside")) boxes.set(place.id, box(place));
   return boxes;
 }
 
-/** Tell whether all cells have boxes, wide enough for their texts. */
-function fitsIn(boxes, { grids }) {
+const isPlace = (id) => id.startsWith("slice-outside");
+
+/** Tell whether all cells have boxes, wide enough for their texts, and indices that point nowhere their places. */
+function fitsIn(boxes, { grids, places }) {
   const cells = grids.flatMap((grid) => grid.cells);
-  if (cells.length !== boxes.size - boxes.has("outside")) return false;
+  if (cells.length !== [...boxes.keys()].filter((id) => !isPlace(id)).length) return false;
+  if (![...places].every((id) => boxes.has(id))) return false;
   return cells.every(({ id, text, tail }) => boxes.has(id) && (text + tail).length * EM + 6 <= boxes.get(id).width);
 }
 
@@ -237,15 +276,13 @@ function layOut(picture, room, { isBare, isBrief } = {}) {
   const margin = isNarrow ? 14 : MARGIN;
   const isDown = picture.isDown || isNarrow;
   const { grids, notes = {} } = picture;
-  const isTree = grids.some((grid) => grid.isTree);
   const jumps = picture.links.some(({ from, to, climbs }) => climbs || (from?.length === 1 && to?.length === 1));
   const lanes = jumps && grids.some(({ shape }) => shape.length > 1);
-  const head = isDown ? 0 : 30 + NOTE_HEIGHT * Math.max(0, ...grids.map(({ name }) => notes[name]?.length ?? 0));
+  const linesOf = ({ name }) => (notes[name] ?? []).filter(([, kind]) => !picture.lead || kind === "note");
+  const head = isDown ? 0 : 30 + NOTE_HEIGHT * Math.max(0, ...grids.map((grid) => linesOf(grid).length));
   const most = isNarrow ? room - 8 - 2 * margin : Infinity;
   let widths = grids.map(cellWidth);
   if (picture.isLinedUp) widths = widths.map(() => Math.max(...widths));
-  const blocks = grids.map((grid, n) => blockOf(grid, picture, { isDown, lanes, head, isFirst: !n, width: widths[n], most }));
-  const start = picture.isLinedUp || isTree ? Math.max(...blocks.map(({ labels }) => labels)) : null;
   const boxes = new Map();
   const texts = [];
   let y = margin;
@@ -264,43 +301,21 @@ function layOut(picture, room, { isBare, isBrief } = {}) {
     write(picture.equation, "equation", 30, picture.spans);
     if (picture.typeWords) write(picture.typeWords, "note", 26);
   }
-  const linesOf = ({ name }) => notes[name] ?? [];
-  const wordsOf = (grid, block) => [[block.title, "title"], ...linesOf(grid)];
-  const longest = grids.flatMap((grid, n) => wordsOf(grid, blocks[n])).map(([words, kind]) => words.length * WIDTHS[kind]);
-  const beside = isDown && !isNarrow ? Math.max(...longest) + 24 : 0;
-  let x = margin + beside;
-  y += 34;
-  const tallest = Math.max(...blocks.map((block) => block.height));
-  const widest = Math.max(...blocks.map((block) => block.width));
-  blocks.forEach((block, n) => {
-    const words = wordsOf(grids[n], block);
-    const heads = n && words[0][0] ? 18 : 0; // the room for the heads of arrows below words
-    if (isNarrow) y += 10 + NOTE_HEIGHT * words.length + heads;
-    const [overX, overY] = [widest - block.width, tallest - block.height].map((rest) => (start === null ? rest / 2 : 0));
-    const shift = start === null || !isDown ? 0 : start - block.labels;
-    const across = isDown ? { x: x + overX + shift, y } : { x, y: y + overY };
-    for (const [id, box] of block.boxes) boxes.set(id, { ...box, x: box.x + across.x, y: box.y + across.y });
-    for (const [dx, dy, ...rest] of block.texts) texts.push([across.x + dx, across.y + dy, ...rest]);
-    words.forEach(([text, kind], line) => {
-      if (!text) return;
-      const below = words.length - 1 - line;
-      let at = [across.x, across.y + head - 16 - NOTE_HEIGHT * below];
-      if (isNarrow) at = [margin, y - 8 - heads - NOTE_HEIGHT * below];
-      else if (isDown) at = [margin, y + block.middle + 5 + NOTE_HEIGHT * (line - (words.length - 1) / 2)];
-      texts.push([...at, text, kind]);
-    });
-    if (isDown) y += block.height + CHANNEL * (isNarrow ? 0.45 : 0.7);
-    else x += block.width + CHANNEL;
-  });
-  let [right, bottom] = isDown ? [x + widest, y - CHANNEL * (isNarrow ? 0.45 : 0.7)] : [x - CHANNEL, y + tallest];
-  if (picture.hasOutside) {
-    const data = bounds(grids[1].cells.map(({ id }) => boxes.get(id)).concat(grids[1].cells.length ? [] : [{ x, y, width: 72, height: 38 }]));
-    const box = isDown
-      ? { x: data.x + data.width + 28, y: data.y, width: 80, height: data.height }
-      : { x: data.x, y: data.y + data.height + 28, width: Math.max(80, data.width), height: 38 };
-    boxes.set("outside", box);
-    [right, bottom] = [Math.max(right, box.x + box.width), Math.max(bottom, box.y + box.height)];
-    texts.push([box.x + box.width / 2, box.y + box.height / 2 + 5, "outside", "note", "middle"]);
+  const form = { isDown, isNarrow, lanes, head, widths, most, margin, boxes, texts };
+  let [left, top, right, bottom, low] = [margin, y + 34, 0, y, 0];
+  for (const [n, panel] of picture.panels.entries()) {
+    const before = [texts.length, new Set(boxes.keys())];
+    let end = placePanel(picture, panel, left, top, form);
+    if (n && isDown && !isNarrow && left > margin && end.right > room - margin) {
+      // The next row of panels begins.
+      texts.length = before[0];
+      for (const id of boxes.keys()) if (!before[1].has(id)) boxes.delete(id);
+      [left, top] = [margin, low + PANEL_SPACE];
+      end = placePanel(picture, panel, left, top, form);
+    }
+    [right, bottom, low] = [Math.max(right, end.right), Math.max(bottom, end.bottom), Math.max(bottom, end.bottom)];
+    if (isDown && !isNarrow) left = end.right + PANEL_SPACE;
+    else top = end.bottom + PANEL_SPACE;
   }
   y = bottom + 14;
   if (!isBare && !(isBrief && picture.note.startsWith("shape of out"))) write(picture.note, "note", 26);
@@ -319,6 +334,56 @@ function layOut(picture, room, { isBare, isBrief } = {}) {
   return { svg, boxes };
 }
 
+const PANEL_SPACE = 44;
+
+/** Lay out a panel from a corner: add its boxes and texts, and return where it ends. */
+function placePanel(picture, panel, left, top, { isDown, isNarrow, lanes, head, widths, most, margin, boxes, texts }) {
+  const { notes, lead } = picture;
+  const grids = picture.grids.map((grid, n) => partOf(grid, picture.leads[n], grid.name === "out" ? panel.outAt : panel.at));
+  const isTree = grids.some((grid) => grid.isTree);
+  const blocks = grids.map((grid, n) => blockOf(grid, picture, { isDown, lanes, head, isFirst: !n, width: widths[n], most }));
+  const start = picture.isLinedUp || isTree ? Math.max(...blocks.map(({ labels }) => labels)) : null;
+  const linesOf = ({ name }) => (notes[name] ?? []).filter(([, kind]) => !lead || kind === "note");
+  const wordsOf = (grid, block) => [[block.title, "title"], ...linesOf(grid)];
+  const longest = grids.flatMap((grid, n) => wordsOf(grid, blocks[n])).map(([words, kind]) => words.length * WIDTHS[kind]);
+  let [x, y] = [left + (isDown && !isNarrow ? Math.max(...longest) + 24 : 0), top];
+  const tallest = Math.max(...blocks.map((block) => block.height));
+  const widest = Math.max(...blocks.map((block) => block.width));
+  const space = CHANNEL * (isNarrow ? 0.45 : 0.7);
+  blocks.forEach((block, n) => {
+    const words = wordsOf(grids[n], block);
+    const heads = n && words[0][0] ? 18 : 0; // the room for the heads of arrows below words
+    if (isNarrow) y += 10 + NOTE_HEIGHT * words.length + heads;
+    const [overX, overY] = [widest - block.width, tallest - block.height].map((rest) => (start === null ? rest / 2 : 0));
+    const shift = start === null || !isDown ? 0 : start - block.labels;
+    const across = isDown ? { x: x + overX + shift, y } : { x, y: y + overY };
+    for (const [id, box] of block.boxes) boxes.set(id, { ...box, x: box.x + across.x, y: box.y + across.y });
+    for (const [dx, dy, ...rest] of block.texts) texts.push([across.x + dx, across.y + dy, ...rest]);
+    words.forEach(([text, kind], line) => {
+      if (!text) return;
+      const below = words.length - 1 - line;
+      let at = [across.x, across.y + head - 16 - NOTE_HEIGHT * below];
+      if (isNarrow) at = [margin, y - 8 - heads - NOTE_HEIGHT * below];
+      else if (isDown) at = [left, y + block.middle + 5 + NOTE_HEIGHT * (line - (words.length - 1) / 2)];
+      texts.push([...at, text, kind]);
+    });
+    if (isDown) y += block.height + space;
+    else x += block.width + CHANNEL;
+  });
+  let [right, bottom] = isDown ? [x + widest, y - space] : [x - CHANNEL, y + tallest];
+  if (panel.hasOutside) {
+    const { cells } = grids[1];
+    const data = bounds(cells.length ? cells.map(({ id }) => boxes.get(id)) : [{ x, y, width: 72, height: 38 }]);
+    const box = isDown
+      ? { x: data.x + data.width + 28, y: data.y, width: 80, height: data.height }
+      : { x: data.x, y: data.y + data.height + 28, width: Math.max(80, data.width), height: 38 };
+    boxes.set(panel.place, box);
+    [right, bottom] = [Math.max(right, box.x + box.width), Math.max(bottom, box.y + box.height)];
+    texts.push([box.x + box.width / 2, box.y + box.height / 2 + 5, "outside", "note", "middle"]);
+  }
+  return { right, bottom };
+}
+
 /** Return the facet, row and column of a cell; a row is that of a vector where `isRow`. */
 function spotOf({ shape, isTree }, at, isRow) {
   if (isTree) return { facet: [at[1]], row: at[0], column: at[2] };
@@ -332,7 +397,7 @@ const NOTE_HEIGHT = 18; // of a line below the title of a tensor
 const cellWidth = ({ cells }) => Math.max(CELL.width, ...cells.map(({ text, tail }) => 2 * Math.ceil(((text + tail).length * EM) / 2 + 11)));
 
 /** Lay out a tensor: boxes by id, texts, width and height. */
-function blockOf(grid, { types, links, batches = [], fromEnd = [] }, { isDown, lanes, head, isFirst, width, most }) {
+function blockOf(grid, { types, links, lead, batches = [], fromEnd = [] }, { isDown, lanes, head, isFirst, width, most }) {
   const { name, shape, cells, isTree } = grid;
   const isRow = shape.length === 1 && isDown && cells.length * (width + CELL.gap) <= most;
   const isGrid = shape.length > 1;
@@ -341,7 +406,7 @@ function blockOf(grid, { types, links, batches = [], fromEnd = [] }, { isDown, l
   const [rows, columns] = ["row", "column"].map((key) => Math.max(0, ...spots.map((spot) => spot[key] + 1)));
   const hasFacets = facets.some((facet) => facet.length);
   // Coordinates on the axes that an index counts from the end have those names, too.
-  const counts = (back) => name === "data" && fromEnd.includes(shape.length - back);
+  const counts = (back) => name === "data" && fromEnd.includes(lead + shape.length - back);
   const [rowEnds, columnEnds] = isRow ? [false, counts(1)] : isGrid ? [counts(2), counts(1)] : [counts(1), false];
   const digits = 7.3 * String(Math.max(0, rows - 1)).length;
   const step = 7.3 * (String(rows).length + 1) + 6;
@@ -351,7 +416,7 @@ function blockOf(grid, { types, links, batches = [], fromEnd = [] }, { isDown, l
   const gapX = hasLanes && isDown ? CELL.lane : CELL.gap;
   const gapY = hasLanes && (!isDown || isTree) ? CELL.lane + (isTree ? 8 : 0) : CELL.gap;
   const labels = 8 + before + (isRow || !shape.length ? 0 : digits + (rowEnds ? step : 0));
-  const title = isTree && cells.length ? "" : `${name} ${types[name] ?? ""}`.trim();
+  const title = isTree && cells.length ? "" : (grid.words ?? `${name} ${types[name] ?? ""}`.trim());
   const above = (isTree ? 46 : hasFacets ? 22 : 0) * (cells.length > 0);
   const top = (isGrid || isRow ? 20 + 15 * columnEnds : 0) + above + lane;
   const [wide, high] = [labels + columns * (width + gapX) - gapX, top + rows * (CELL.height + gapY) - gapY];
@@ -388,7 +453,7 @@ function blockOf(grid, { types, links, batches = [], fromEnd = [] }, { isDown, l
     title,
     labels,
     middle: cells.length ? top + (high - top) / 2 : 20,
-    width: Math.max(x + wide, isDown ? 0 : `${name} ${types[name] ?? ""}`.length * 8.4, least),
+    width: Math.max(x + wide, isDown ? 0 : title.length * 8.4, least),
     height: Math.max(y + high, cells.length ? 0 : 68),
   };
 }
@@ -463,16 +528,16 @@ function paintCells(svg, picture, boxes, { colors }) {
 function paint(svg, picture, boxes, content, isKept) {
   paintCells(svg, picture, boxes, content);
   for (const each of svg.querySelectorAll(".coordinate")) each.setAttribute("class", "coordinate");
-  const place = svg.querySelector(".slice.outside");
-  if (!picture.hasOutside && place) {
+  const words = [...svg.querySelectorAll(".note")].filter((each) => each.textContent === "outside");
+  for (const [n, place] of [...svg.querySelectorAll(".slice.outside")].entries()) {
+    if (picture.places.has(place.id)) continue;
     place.remove();
-    for (const each of svg.querySelectorAll(".note")) if (each.textContent === "outside") each.remove();
-    boxes.delete("outside");
+    words[n]?.remove();
+    boxes.delete(place.id);
   }
-  if (boxes.has("outside") && !place) {
-    svg.querySelector(".grids").append(
-      drawn("rect", { ...boxes.get("outside"), rx: 5, id: "slice-outside", class: "slice outside", "data-tensor": "outside", "data-at": "" }),
-    );
+  for (const id of picture.places) {
+    if (!boxes.has(id) || svg.getElementById?.(id) || svg.querySelector(`#${id}`)) continue;
+    svg.querySelector(".grids").append(drawn("rect", { ...boxes.get(id), rx: 5, id, class: "slice outside", "data-tensor": "outside", "data-at": "" }));
   }
   const notes = [...svg.querySelectorAll(".note")];
   for (const each of notes) if (/^(arrows for |same letter)/.test(each.textContent)) each.remove();
@@ -505,7 +570,6 @@ function caption(svg, picture, notes) {
 function connect(svg, picture, boxes, { colors }, links) {
   const colorOf = (color) => (color === null || color === undefined || color >= colors ? [] : [`c${color}`]);
   for (const old of svg.querySelectorAll(".slice:not(.outside), .arrow")) old.remove();
-  const outside = svg.querySelector(".slice.outside")?.id;
   const facets = facetsOf(picture, boxes, leadsOf(svg));
   const labels = labelsOf(svg);
   const slices = new Map();
@@ -513,7 +577,7 @@ function connect(svg, picture, boxes, { colors }, links) {
   const lanes = new Lanes();
   for (const link of links) {
     const kinds = [...link.kinds, ...colorOf(link.color)];
-    const ends = [link.from, link.to].map((ids) => partsOf(ids, boxes, facets, outside));
+    const ends = [link.from, link.to].map((ids) => partsOf(ids, boxes, facets, link.place));
     if (!link.climbs && ends.every((parts) => parts.length)) {
       const isDown = flowsDown(ends[0][0], ends[1][0]);
       for (const part of ends[0]) if (part.isSlice) enclose(part, labels, isDown);
@@ -588,11 +652,11 @@ function facetsOf({ grids }, boxes, leads) {
   return byCell;
 }
 
-/** Return the parts of a tensor that cells make up, one a facet; null is the place outside. */
-function partsOf(ids, boxes, facets, outside) {
+/** Return the parts of a tensor that cells make up, one a facet; null is a place outside. */
+function partsOf(ids, boxes, facets, place) {
   if (ids === null) {
-    const box = boxes.get("outside");
-    return box ? [{ id: outside, ids: [outside], box, frame: box, isPlace: true }] : [];
+    const box = boxes.get(place);
+    return box ? [{ id: place, ids: [place], box, frame: box, isPlace: true }] : [];
   }
   const groups = new Map();
   for (const id of ids) {

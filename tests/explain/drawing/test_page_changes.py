@@ -167,6 +167,77 @@ def test_a_call_that_is_refused_says_why_and_shows_its_inputs(
     assert answer(tab).startswith("openvino.Gather-8 answers with shape [4,2]")
 
 
+BATCHES: Final = (
+    (("gather", "arange:2x4x3", "[[0,1],[-1,9]]", "-a", "1", "-b", "1"), "[[0,2,1],[-1,9,0]]"),
+    (("gather", "arange:2x4", "[[0,1],[-1,9]]", "-a", "1", "-b", "1"), "[[0,2,1],[-1,9,0]]"),
+    (("gather-elements", "arange:2x2x3", "[[[0,1,1]],[[1,0,0]]]", "-a", "1"), "zeros:2x2x3"),
+    (("gather-nd", "arange:2x4x3", "[[[0,1]],[[1,2]]]", "-b", "1"), "[[[3]],[[0]]]"),
+    (
+        ("gather-nd", "arange:2x1x4", "[[[[0]]],[[[1]]]]", "-b", "2", "-V", "openvino-5"),
+        "zeros:2x1x2x1",
+    ),
+)
+
+
+@pytest.mark.parametrize(("words", "indices"), BATCHES, ids=str)
+@pytest.mark.parametrize("width", [390, 1280])
+def test_a_changed_call_has_a_panel_a_batch(
+    width: int, words: tuple[str, ...], indices: str, tab: Tab, saved: Callable[..., Path]
+) -> None:
+    tab.page.set_viewport_size({"width": 1280, "height": 900})
+    tab.open(saved(*words, "-q", "--out-of-range", "zero"))
+    before = sorted(tab.page.locator("svg .title").all_text_contents())
+
+    tab.page.set_viewport_size({"width": width, "height": 900})
+    choose(tab, "indices i64", indices)
+
+    titles = sorted(tab.page.locator("svg .title").all_text_contents())
+    heads = [each.partition("[")[2].split(",")[0] for each in titles]
+    assert [each.split(",")[0] for each in titles] == [each.split(",")[0] for each in before]
+    assert sorted(heads) == ["0"] * 3 + ["1"] * 3
+    assert tab.page.evaluate(MEASURED) == []
+    places = tab.page.locator(".slice.outside")
+    assert len(set(places.evaluate_all("all => all.map(({ id }) => id)"))) == places.count()
+
+
+def test_a_batch_has_its_own_place_for_indices_that_point_nowhere(
+    tab: Tab, saved: Callable[..., Path]
+) -> None:
+    tab.open(saved("gather", "arange:2x4", "[[0,9],[-1,9]]", "-a", "1", "-b", "1"))
+
+    for cell, typed in (("indices-0-0", "8"), ("indices-1-1", "1")):
+        edit(tab, cell, typed)
+    edit(tab, "indices-1-1", "7")
+
+    pairs = tab.page.locator(".arrow.picks.filled").evaluate_all(
+        "arrows => arrows.map(({dataset}) => [dataset.from, dataset.to])"
+    )
+    assert sorted(pairs) == [
+        ["indices-0-0", "slice-outside-0"],
+        ["indices-0-1", "slice-outside-0"],
+        ["indices-1-1", "slice-outside-1"],
+    ]
+    assert tab.page.locator("svg .note", has_text="outside").count() == 2
+
+
+@pytest.mark.parametrize("words", [CALL, *(words for words, _ in BATCHES[:4])], ids=str)
+def test_the_coordinates_of_what_is_chosen_are_bold(
+    words: tuple[str, ...], tab: Tab, saved: Callable[..., Path]
+) -> None:
+    tab.open(saved(*words, "-q"))
+    bold = tab.page.locator(".coordinate.replaced")
+    first = tab.page.locator(".cell[data-tensor=out]").first.get_attribute("id")
+    tab.page.locator(f"#{first}").click()
+    before = bold.all_text_contents()
+
+    data = tab.page.locator(".cell[data-tensor=data]").first.get_attribute("id")
+    edit(tab, data or "", "7", "7")
+    tab.page.locator(f"#{first}").click()
+
+    assert before
+    assert bold.all_text_contents() == before
+
+
 def test_cells_of_text_are_filled_with_the_empty_string(
     tab: Tab, saved: Callable[..., Path]
 ) -> None:
