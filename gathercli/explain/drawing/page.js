@@ -19,7 +19,6 @@ const MEANINGS = new Map(Object.entries(KEYS).flatMap(([word, keys]) => keys.map
 const WAYS = { right: [1, 0], left: [-1, 0], down: [0, 1], up: [0, -1] };
 const OUT = "out";
 const OTHERS = 5; // equations of further cells of the output
-const MOST_STACKED = 200; // and of one that is laid out for a narrow page
 const HELP = {
   true: "Click an index or a value, then type, or click again, to change it. Arrow keys move, Escape clears.",
   false: "Point at a cell. Arrow keys move, Escape clears. This call is too large to be changed here.",
@@ -702,6 +701,7 @@ class Page {
     const isKept = keeps && fitsIn(this.boxes, picture);
     if (!isKept) ({ svg, boxes: this.boxes } = layOut(picture, this.frame.clientWidth || 1000, this.content.form));
     paint(svg, picture, this.boxes, this.content, isKept);
+    if (!isKept) clearWords(svg, 8);
     return svg;
   }
 
@@ -720,7 +720,7 @@ class Page {
   /** Lay a page out anew that became narrow, wide or visible. */
   resize() {
     const [width, before] = [this.frame.clientWidth, this.laidOut];
-    if (width && (!before || width < NARROW !== before < NARROW)) {
+    if (width && (!before || Math.abs(width - before) > 40)) {
       const isLit = this.drawing.svg.hasAttribute("data-lighted");
       this.render();
       this.drawing.svg.toggleAttribute("data-lighted", isLit);

@@ -9,6 +9,8 @@ const MOST_BEAM_LETTERS = 3; // beside a cell on several paths
 const CELL = { height: 38, width: 44, gap: 10, lane: 26 };
 const CHANNEL = 104; // the space between tensors
 const MARGIN = 28;
+const LEAST_SCALE = 0.92; // at which letters have 11 px, as in page.css
+const MOST_STACKED = 200; // cells of a picture whose tensors stand below each other for want of room
 const NARROW = 640; // the width from which tensors stand beside each other
 const EM = 11.44; // the width of a character of 19 px
 const LETTER_EM = 7.22; // and of one of 12 px
@@ -60,7 +62,8 @@ function pictureOf(content, answered) {
     isLinedUp: Boolean(row.elementwise) && rank > 1 && !isTree,
     types,
     ...panelsOf(answered, lead, picture),
-    typeWords: isTree || lead ? [...Object.entries(types).map((words) => words.join(" ")), ...(lead ? [axisLines(answered).map(([words]) => words).join(",  ")] : [])].join("    ") : "",
+    typeWords: [...Object.entries(types).map((words) => words.join(" ")), ...(shape && !isTree ? [axisLines(answered).map(([words]) => words).join(",  ")] : [])].join("    "),
+    isTerse: isTree || Boolean(lead), // types stand apart from the tensors
     batches: isTree && shape ? lengthsOf(answered) : [],
     notes: shape && !isTree ? { [data.name]: axisLines(answered), [indices.name]: tupleLines(answered) } : {},
   };
@@ -271,14 +274,20 @@ function broken(words, spans, most) {
 const WIDTHS = { heading: 11, equation: 9.7, title: 8.4, replaced: 7.8, stays: 7.1, shared: 7.1, note: 7.1, facet: 7.1 }; // of characters
 
 /** Return a drawing of a picture with a plain layout, cells empty, and the boxes of these. */
-function layOut(picture, room, { isBare, isBrief } = {}) {
-  const isNarrow = room < NARROW;
+function layOut(picture, room, form) {
+  const made = room < NARROW ? null : layOutIn(picture, room, form);
+  const isWide = made && Number(made.svg.getAttribute("width")) * LEAST_SCALE > room && made.boxes.size <= MOST_STACKED;
+  return made && !isWide ? made : layOutIn(picture, room, form, true);
+}
+
+function layOutIn(whole, room, { isBare, isBrief } = {}, isNarrow = false) {
+  const picture = { ...whole, isTerse: whole.isTerse || (isNarrow && !isBare) };
   const margin = isNarrow ? 14 : MARGIN;
   const isDown = picture.isDown || isNarrow;
   const { grids, notes = {} } = picture;
   const jumps = picture.links.some(({ from, to, climbs }) => climbs || (from?.length === 1 && to?.length === 1));
   const lanes = jumps && grids.some(({ shape }) => shape.length > 1);
-  const linesOf = ({ name }) => (notes[name] ?? []).filter(([, kind]) => !picture.lead || kind === "note");
+  const linesOf = ({ name }) => (notes[name] ?? []).filter(([, kind]) => !picture.isTerse || kind === "note");
   const head = isDown ? 0 : 30 + NOTE_HEIGHT * Math.max(0, ...grids.map((grid) => linesOf(grid).length));
   const most = isNarrow ? room - 8 - 2 * margin : Infinity;
   let widths = grids.map(cellWidth);
@@ -299,7 +308,7 @@ function layOut(picture, room, { isBare, isBrief } = {}) {
       texts.push([margin + versionAt(picture.heading), y, picture.version, "note"]);
     } else if (picture.version) write(picture.version, "note", 22);
     write(picture.equation, "equation", 30, picture.spans);
-    if (picture.typeWords) write(picture.typeWords, "note", 26);
+    if (picture.isTerse) write(picture.typeWords, "note", 26);
   }
   const form = { isDown, isNarrow, lanes, head, widths, most, margin, boxes, texts };
   let [left, top, right, bottom, low] = [margin, y + 34, 0, y, 0];
@@ -338,18 +347,19 @@ const PANEL_SPACE = 44;
 
 /** Lay out a panel from a corner: add its boxes and texts, and return where it ends. */
 function placePanel(picture, panel, left, top, { isDown, isNarrow, lanes, head, widths, most, margin, boxes, texts }) {
-  const { notes, lead } = picture;
+  const { notes, isTerse } = picture;
   const grids = picture.grids.map((grid, n) => partOf(grid, picture.leads[n], grid.name === "out" ? panel.outAt : panel.at));
   const isTree = grids.some((grid) => grid.isTree);
   const blocks = grids.map((grid, n) => blockOf(grid, picture, { isDown, lanes, head, isFirst: !n, width: widths[n], most }));
   const start = picture.isLinedUp || isTree ? Math.max(...blocks.map(({ labels }) => labels)) : null;
-  const linesOf = ({ name }) => (notes[name] ?? []).filter(([, kind]) => !lead || kind === "note");
+  const linesOf = ({ name }) => (notes[name] ?? []).filter(([, kind]) => !isTerse || kind === "note");
   const wordsOf = (grid, block) => [[block.title, "title"], ...linesOf(grid)];
   const longest = grids.flatMap((grid, n) => wordsOf(grid, blocks[n])).map(([words, kind]) => words.length * WIDTHS[kind]);
   let [x, y] = [left + (isDown && !isNarrow ? Math.max(...longest) + 24 : 0), top];
   const tallest = Math.max(...blocks.map((block) => block.height));
   const widest = Math.max(...blocks.map((block) => block.width));
   const space = CHANNEL * (isNarrow ? 0.45 : 0.7);
+  const corners = [];
   blocks.forEach((block, n) => {
     const words = wordsOf(grids[n], block);
     const heads = n && words[0][0] ? 18 : 0; // the room for the heads of arrows below words
@@ -357,6 +367,7 @@ function placePanel(picture, panel, left, top, { isDown, isNarrow, lanes, head, 
     const [overX, overY] = [widest - block.width, tallest - block.height].map((rest) => (start === null ? rest / 2 : 0));
     const shift = start === null || !isDown ? 0 : start - block.labels;
     const across = isDown ? { x: x + overX + shift, y } : { x, y: y + overY };
+    corners.push({ ...across, width: block.width, height: block.height });
     for (const [id, box] of block.boxes) boxes.set(id, { ...box, x: box.x + across.x, y: box.y + across.y });
     for (const [dx, dy, ...rest] of block.texts) texts.push([across.x + dx, across.y + dy, ...rest]);
     words.forEach(([text, kind], line) => {
@@ -373,7 +384,7 @@ function placePanel(picture, panel, left, top, { isDown, isNarrow, lanes, head, 
   let [right, bottom] = isDown ? [x + widest, y - space] : [x - CHANNEL, y + tallest];
   if (panel.hasOutside) {
     const { cells } = grids[1];
-    const data = bounds(cells.length ? cells.map(({ id }) => boxes.get(id)) : [{ x, y, width: 72, height: 38 }]);
+    const data = bounds(cells.length ? cells.map(({ id }) => boxes.get(id)) : [corners[1]]);
     const box = isDown
       ? { x: data.x + data.width + 28, y: data.y, width: 80, height: data.height }
       : { x: data.x, y: data.y + data.height + 28, width: Math.max(80, data.width), height: 38 };
@@ -382,6 +393,49 @@ function placePanel(picture, panel, left, top, { isDown, isNarrow, lanes, head, 
     texts.push([box.x + box.width / 2, box.y + box.height / 2 + 5, "outside", "note", "middle"]);
   }
   return { right, bottom };
+}
+
+const isApart = (one, other) => one.x + one.width <= other.x || other.x + other.width <= one.x || one.y + one.height <= other.y || other.y + other.height <= one.y;
+
+/** Move words that arrows cross to where none does, in their line or near it. */
+function clearWords(svg, margin) {
+  const numberOf = (node, name) => Number(node.getAttribute(name));
+  const points = [...svg.querySelectorAll(".arrow")].flatMap((arrow) => {
+    const length = arrow.getTotalLength();
+    return Array.from({ length: Math.ceil(length / 3) + 1 }, (_, n) => arrow.getPointAtLength(Math.min(3 * n, length)));
+  });
+  const boxOfText = (text) => {
+    const kind = text.classList.contains("coordinate") ? "coordinate" : text.getAttribute("class");
+    const width = text.textContent.length * (WIDTHS[kind] ?? 7.6) * 1.1 + 4; // of bold letters, too
+    const part = { middle: 0.5, end: 1 }[text.getAttribute("text-anchor")] ?? 0;
+    return { x: numberOf(text, "x") - part * width, y: numberOf(text, "y") - 13, width, height: 17 };
+  };
+  const texts = [...svg.querySelectorAll(".coordinate, .title, .note, .facet, .stays, .shared, text.replaced")];
+  const boxes = new Map(texts.map((text) => [text, boxOfText(text)]));
+  const rects = [...svg.querySelectorAll(".cell rect, .slice")].map((rect) => ({
+    x: numberOf(rect, "x"), y: numberOf(rect, "y"), width: numberOf(rect, "width"), height: numberOf(rect, "height"),
+  }));
+  const isHit = ({ x, y, width, height }) => points.some((point) => point.x > x - 3 && point.x < x + width + 3 && point.y > y && point.y < y + height);
+  const width = numberOf(svg, "width");
+  for (const text of texts) {
+    const box = boxes.get(text);
+    if (text.classList.contains("coordinate") || text.textContent === "outside" || !isHit(box)) continue;
+    const others = [...rects, ...texts.filter((each) => each !== text).map((each) => boxes.get(each))];
+    const most = Math.max(box.x, width - box.x) / 6;
+    const shifts = Array.from({ length: Math.ceil(most) * 2 }, (_, n) => (n % 2 ? -1 : 1) * 6 * Math.ceil((n + 1) / 2));
+    const steps = [0, -10, 10, -20].flatMap((dy) => shifts.map((dx) => [dx, dy]));
+    const free = steps.find(([dx, dy]) => {
+      const moved = { ...box, x: box.x + dx, y: box.y + dy };
+      const isInside = moved.x >= margin && moved.x + moved.width <= width - margin;
+      return isInside && !isHit(moved) && others.every((each) => isApart(moved, each));
+    }) ?? [width - margin - box.x, 0]; // else the drawing grows
+    text.setAttribute("x", numberOf(text, "x") + free[0]);
+    text.setAttribute("y", numberOf(text, "y") + free[1]);
+    boxes.set(text, boxOfText(text));
+  }
+  const right = Math.ceil(Math.max(width, ...[...boxes.values()].map((box) => box.x + box.width + margin)));
+  svg.setAttribute("viewBox", `0 0 ${right} ${svg.getAttribute("height")}`);
+  for (const each of [svg, svg.querySelector(".page")]) each.setAttribute("width", right);
 }
 
 /** Return the facet, row and column of a cell; a row is that of a vector where `isRow`. */
@@ -397,7 +451,7 @@ const NOTE_HEIGHT = 18; // of a line below the title of a tensor
 const cellWidth = ({ cells }) => Math.max(CELL.width, ...cells.map(({ text, tail }) => 2 * Math.ceil(((text + tail).length * EM) / 2 + 11)));
 
 /** Lay out a tensor: boxes by id, texts, width and height. */
-function blockOf(grid, { types, links, lead, batches = [], fromEnd = [] }, { isDown, lanes, head, isFirst, width, most }) {
+function blockOf(grid, { types, links, lead, isTerse, batches = [], fromEnd = [] }, { isDown, lanes, head, isFirst, width, most }) {
   const { name, shape, cells, isTree } = grid;
   const isRow = shape.length === 1 && isDown && cells.length * (width + CELL.gap) <= most;
   const isGrid = shape.length > 1;
@@ -416,7 +470,7 @@ function blockOf(grid, { types, links, lead, batches = [], fromEnd = [] }, { isD
   const gapX = hasLanes && isDown ? CELL.lane : CELL.gap;
   const gapY = hasLanes && (!isDown || isTree) ? CELL.lane + (isTree ? 8 : 0) : CELL.gap;
   const labels = 8 + before + (isRow || !shape.length ? 0 : digits + (rowEnds ? step : 0));
-  const title = isTree && cells.length ? "" : (grid.words ?? `${name} ${types[name] ?? ""}`.trim());
+  const title = isTree && cells.length ? "" : (grid.words ?? (isTerse ? name : `${name} ${types[name] ?? ""}`.trim()));
   const above = (isTree ? 46 : hasFacets ? 22 : 0) * (cells.length > 0);
   const top = (isGrid || isRow ? 20 + 15 * columnEnds : 0) + above + lane;
   const [wide, high] = [labels + columns * (width + gapX) - gapX, top + rows * (CELL.height + gapY) - gapY];
