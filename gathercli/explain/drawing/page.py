@@ -41,6 +41,7 @@ _BODY_STYLE: Final = (
     ".page>body>main>[data-gathercli]{overflow-x:auto}"  # without the script
     "h1{position:absolute;width:1px;height:1px;margin:0;overflow:hidden;clip-path:inset(50%)}"
 )
+_SILENT: Final = "<p>The picture can be changed where the script in this page may run.</p>"  # else
 
 
 def call_content(provenance: Provenance[Any], look: Look, *, whole: bool) -> dict[str, Any]:
@@ -145,10 +146,9 @@ def page(provenance: Provenance[Any], look: Look, scene: Scene, title: str) -> s
         f"script-src 'sha256-{base64.b64encode(digest).decode()}'; style-src 'unsafe-inline'; "
         "base-uri 'none'; form-action 'none'"
     )
-    host = interactive(provenance, look, scene, f"<script>{page_script()}</script>")
+    host = interactive(provenance, look, scene, f"<script>{page_script()}</script>{_SILENT}")
     body = f"<main>\n<h1>{svg.safe(title)}</h1>\n{host}</main>\n"
-    dark = "@media(prefers-color-scheme:dark){.page{%s}}"
-    return svg.html(title, policy, _colors(".page", dark) + _BODY_STYLE, body, ' class="page"')
+    return svg.html(title, policy, _colors(".page") + _BODY_STYLE, body, ' class="page"')
 
 
 def interactive(
@@ -167,8 +167,7 @@ def interactive(
     if strict:
         drawing = re.sub("<style>.*?</style>", "", drawing, count=1, flags=re.DOTALL)
         content["styles"] = {"both": svg.style_sheet("drawing")}
-    style = _colors(":host", "@media(prefers-color-scheme:dark){:host{%s}}")
-    return _host(drawing, content, style, script)
+    return _host(drawing, content, _colors(":host"), script)
 
 
 def _outlined(scene: Scene) -> str:
@@ -218,8 +217,9 @@ def _host(drawing: str, content: dict[str, Any], style: str, script: str) -> str
     )
 
 
-def _colors(selector: str, dark: str) -> str:
+def _colors(selector: str, dark: str = "") -> str:
     """Return the colours and fonts of a page as custom properties, the dark ones in a rule."""
+    dark = dark or f"@media(prefers-color-scheme:dark){{{selector}{{%s}}}}"
     form = "--page:{page};--cell:{cell};--ink:{ink};--faint:{faint};--line:{line};"
     form += "--focus:{lines[0]};--refused:{refused};"
     light, night = (form.format(**each._asdict()) for each in (svg.LIGHT, svg.DARK))

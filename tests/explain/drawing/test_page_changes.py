@@ -680,6 +680,37 @@ def test_a_site_with_a_strict_policy_shows_several_that_answer(browser: Browser)
         assert tab.complaints == []
 
 
+@pytest.mark.parametrize("system", ["light", "dark"])
+def test_a_page_whose_script_a_policy_forbids_is_its_drawing(
+    system: Any, browser: Browser, saved: Callable[..., Path]
+) -> None:
+    html = saved("gather", "arange:2x4x3", "[[0,1],[-1,9]]", "-a", "1", "-b", "1").read_text(
+        "utf-8"
+    )
+
+    context, tab = served(browser, html, "default-src 'self'")
+
+    with context:
+        tab.page.emulate_media(color_scheme=system)
+        tab.page.set_viewport_size({"width": 390, "height": 740})
+        assert tab.page.locator("main p").is_visible()
+        cell = "[id$=out-0-0-0]"
+        fill, ink = (
+            tab.page.locator(f"{cell} {name}").first.evaluate("node => getComputedStyle(node).fill")
+            for name in ("rect", "text")
+        )
+        size = "node => parseFloat(getComputedStyle(node).fontSize) * node.getScreenCTM().a"
+        assert len({fill, ink, "rgb(255, 255, 255)"}) == 3
+        assert tab.page.locator("svg .arrow").count() > 4
+        assert (
+            min(map(float, tab.page.locator("svg text").evaluate_all(f"all => all.map({size})")))
+            >= 11
+        )
+        tab.page.evaluate("scrollTo(2000, 0)")
+        right = "node => node.getBoundingClientRect().right - innerWidth"
+        assert tab.page.locator("svg .cell").last.evaluate(right) <= 0
+
+
 def test_ids_of_two_drawings_in_a_document_do_not_meet() -> None:
     both = strict([10, 20], [1, 0]) + strict([10, 20], [0, 0])
 
