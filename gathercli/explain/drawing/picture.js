@@ -284,6 +284,7 @@ function layOutIn(whole, room, { isBare, isBrief } = {}, isNarrow = false) {
   const picture = { ...whole, isTerse: whole.isTerse || (isNarrow && !isBare) };
   const margin = isNarrow ? 14 : MARGIN;
   const isDown = picture.isDown || isNarrow;
+  whole.isStacked = isDown;
   const { grids, notes = {} } = picture;
   const jumps = picture.links.some(({ from, to, climbs }) => climbs || (from?.length === 1 && to?.length === 1));
   const lanes = jumps && grids.some(({ shape }) => shape.length > 1);
@@ -631,7 +632,7 @@ function connect(svg, picture, boxes, { colors }, links) {
   const lanes = new Lanes();
   for (const link of links) {
     const kinds = [...link.kinds, ...colorOf(link.color)];
-    const ends = [link.from, link.to].map((ids) => partsOf(ids, boxes, facets, link.place));
+    const ends = [link.from, link.to].map((ids) => partsOf(ids, boxes, facets, link.place, picture.isStacked));
     if (!link.climbs && ends.every((parts) => parts.length)) {
       const isDown = flowsDown(ends[0][0], ends[1][0]);
       for (const part of ends[0]) if (part.isSlice) enclose(part, labels, isDown);
@@ -653,7 +654,7 @@ function connect(svg, picture, boxes, { colors }, links) {
   svg.querySelector(".grids").prepend(...slices.values());
 }
 
-const flowsDown = (from, to) => from.frame.x + from.frame.width > to.frame.x;
+const flowsDown = (from, to) => to.isBelow || from.frame.x + from.frame.width > to.frame.x;
 
 /** Return the boxes of the coordinates beside the cells of a drawing. */
 function labelsOf(svg) {
@@ -707,10 +708,10 @@ function facetsOf({ grids }, boxes, leads) {
 }
 
 /** Return the parts of a tensor that cells make up, one a facet; null is a place outside. */
-function partsOf(ids, boxes, facets, place) {
+function partsOf(ids, boxes, facets, place, isBelow) {
   if (ids === null) {
     const box = boxes.get(place);
-    return box ? [{ id: place, ids: [place], box, frame: box, isPlace: true }] : [];
+    return box ? [{ id: place, ids: [place], box, frame: box, isPlace: true, isBelow }] : [];
   }
   const groups = new Map();
   for (const id of ids) {

@@ -43,11 +43,16 @@ MEASURED: Final = """() => [...document.querySelectorAll("[data-gathercli]")].fl
     .filter(([text]) => text !== "outside");
   const isIn = (x, y, box) =>
     x > box.x && x < box.x + box.width && y > box.y + 3 && y < box.y + box.height - 3;
+  const cells = [...svg.querySelectorAll(".cell")].map((cell) => {
+    const { x, y, width, height } = cell.querySelector("rect").getBBox();
+    return [cell.id, { x: x + 4, y: y + 1, width: width - 8, height: height - 2 }];
+  });
   for (const arrow of svg.querySelectorAll(".arrow")) {
     const length = arrow.getTotalLength();
     for (let at = 0; at < length; at += 3) {
       const { x, y } = arrow.getPointAtLength(at);
-      const hit = words.find(([, box]) => isIn(x, y, box));
+      const isOutward = arrow.dataset.to.startsWith("slice-outside");
+      const hit = [...words, ...(isOutward ? cells : [])].find(([, box]) => isIn(x, y, box));
       if (!hit) continue;
       wrong.push(`an arrow crosses “${hit[0]}”`);
       break;
@@ -88,6 +93,17 @@ def test_a_changed_call_can_be_read_at_any_width(
 
     assert not wrong, wrong
     assert "data-gathercli" in tab.page.content()
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_the_arrow_of_an_index_that_points_nowhere_crosses_no_cell(
+    width: int, tab: Tab, saved: Callable[..., Path]
+) -> None:
+    sized(tab, width)
+
+    tab.open(saved("gather", "arange:2x4x3", "[[0,2,1],[-1,9,0]]", "-a", "1", "-b", "1"))
+
+    assert tab.page.evaluate(MEASURED) == []
 
 
 @pytest.mark.no_cover
