@@ -285,13 +285,12 @@ def _ends(selection: BeamSelection) -> str:
 
 
 def _cell_json(trace: BeamTrace, value: str) -> str:
+    parent_ids, step_ids = (
+        "null" if at is None else cell(at) for at in (trace.parent_ids, trace.step_ids)
+    )
     return (
-        f'{{"out":{cell(trace.out)},"parent_ids":{_cell(trace.parent_ids)},'
+        f'{{"out":{cell(trace.out)},"parent_ids":{parent_ids},'
         f'"parent":{json.dumps(trace.parent)},"beam":{json.dumps(trace.beam)},'
-        f'"step_ids":{_cell(trace.step_ids)},"fate":"{trace.fate.value}",'
+        f'"step_ids":{step_ids},"fate":"{trace.fate.value}",'
         f'"value":{"null" if trace.fate is Fate.REFUSED else value}}}'
     )
-
-
-def _cell(at: tuple[int, ...] | None) -> str:
-    return "null" if at is None else cell(at)

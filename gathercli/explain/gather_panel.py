@@ -165,7 +165,8 @@ def _data_tensor(selection: Selection, at: tuple[int, ...]) -> panel.PanelTensor
     data, reads, units = provenance.data, provenance.reads, provenance.unit_dims
     tensor = _tensor(selection, at, provenance.data_name, units)
     tensor = tensor._replace(facets=selection.facets[at])
-    coords = panel.cells_of(at, tensor.coordinates, tensor.facets)
+    rests = list(combinations(*tensor.coordinates[-2:]))
+    coords = [(*at, *facet, *rest) for facet in tensor.facets for rest in rests]
     elements = Tensor(data.dtype, elements_at(data.array, arrays(coords, len(data.shape))))
     colors = {unit: n for n, unit in enumerate(selection.letters)}
     for cell, value in zip(coords, elements.values().tolist(), strict=True):

@@ -88,14 +88,13 @@ def color(step: int) -> Color:
     """
     code, numbers = _RAMP[step], _TERMINAL_NUMBERS
     weights = zip((0.2126, 0.7152, 0.0722), (0, 2, 4), strict=True)
-    luminance = sum(weight * _linear(int(code[n : n + 2], 16) / 255) for weight, n in weights)
+    encoded = ((weight, int(code[n : n + 2], 16) / 255) for weight, n in weights)  # of sRGB
+    luminance = sum(
+        weight * (value / 12.92 if value <= 0.04045 else ((value + 0.055) / 1.055) ** 2.4)
+        for weight, value in encoded
+    )
     number = numbers[step * len(numbers) // len(_RAMP)]
     return Color(f"#{code}", number, luminance > _MIDDLE_LUMINANCE)
-
-
-def _linear(encoded: float) -> float:
-    """Return a value of sRGB without its encoding."""
-    return encoded / 12.92 if encoded <= 0.04045 else ((encoded + 0.055) / 1.055) ** 2.4
 
 
 class Plane(NamedTuple):

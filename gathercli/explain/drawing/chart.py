@@ -18,9 +18,7 @@ LABEL_SIZE: Final = 12  # the size of the text of axes, as in the table of style
 NOTE_LINE: Final = 20  # the height of a line of notes
 # The sizes of the text of the style sheet.
 _TEXT_SIZES: Final = {"heading": 19, "title": 15, "note": 13.5}
-
 MOST_CHARACTERS: Final = 72  # the most characters of a line of a cell
-
 _TABLE_TEXT: Final = 12
 _COLUMN_GAP: Final = 24
 _ROW_PADDING: Final = 12  # the space above and below the text of a row
@@ -168,20 +166,14 @@ def _table(table: Table, y: float) -> Drawn:
             for place, line in enumerate(lines):
                 at = y + NOTE_LINE * (place + 1)
                 if number and column == letters and line != "-":
-                    elements.append(_badge(x, at, line))
+                    box = Box(x - 7, at - 15, 22, 21)
+                    color = (ord(line[0]) - ord("A")) % len(HUES)
+                    ground = svg.rect(box, rx=4, class_=f"group c{color}")
+                    words = svg.text(box.center[0], at, line, class_="value")
+                    elements.append(svg.element("g", ground, words, class_="badge"))
                 else:
                     elements.append(svg.text(x, at, line, class_="word" if number else "word head"))
             x += width
         y += NOTE_LINE * max(map(len, row)) + _ROW_PADDING
         elements.append(ruled(CHART_MARGIN, y, right, y, "rule" if number else "thick"))
     return Box(CHART_MARGIN, top, right - CHART_MARGIN, y - top), elements
-
-
-def _badge(x: float, y: float, letter: str) -> str:
-    box = Box(x - 7, y - 15, 22, 21)
-    return svg.element(
-        "g",
-        svg.rect(box, rx=4, class_=f"group c{(ord(letter[0]) - ord('A')) % len(HUES)}"),
-        svg.text(box.center[0], y, letter, class_="value"),
-        class_="badge",
-    )

@@ -30,19 +30,15 @@ from gathercli.text import counted, grouped
 
 # The code of the legal range of an axis; from it differ the bits of a distance of at most 2^64.
 _SIDE_CODES: Final = 128
-
 NUMBER_LINE_HEIGHT: Final = 96
 MOST_SIDE_MARKS: Final = 6  # the most marks on each side of the legal range
 _SLOT_WIDTH: Final = 84  # the least distance of two marks
 _BAND_WIDTH: Final = 240  # the width of the legal range
 MOST_INDEX_BINS: Final = (32, 60)  # the most rows and columns of bins
 MOST_SINGLE_INDICES: Final = (16, 16)  # the most rows and columns of indices to write one by one
-
 _MAP_WIDTH: Final = 900
 _MAP_HEIGHT: Final = 420
 _CELL_SIDE: Final = 34
-
-
 WRONG: Final = "wrong"  # what is said of a cell of an output that is
 
 
@@ -125,17 +121,16 @@ class _Places:
         for positions, values in outside(self._call, self._case, self._name, self._axes):
             if positions.size:
                 for place, n in bins.add(positions):
-                    first[place] = self._illegal(int(positions[n]), int(values[n]))
+                    position, value = int(positions[n]), int(values[n])
+                    j, at = position % len(self._axes), coordinates(position, self._shape)
+                    written = self._case.value(self._name, position, value)
+                    along, does = self._axes[j], self._fates[j](value)
+                    first[place] = Illegal(at, written, does, along, legal(self._call, along))
                 self._group(positions, values)
         axes = tuple(map(self._outliers, range(len(self._axes))))
         return IllegalMap(
             self._name, self._shape, bins.rows, bins.columns, bins.counts, first, axes
         )
-
-    def _illegal(self, position: int, value: int) -> Illegal:
-        j, at = position % len(self._axes), coordinates(position, self._shape)
-        written, along = self._case.value(self._name, position, value), self._axes[j]
-        return Illegal(at, written, self._fates[j](value), along, legal(self._call, along))
 
     def _group(self, positions: AnyArray, values: AnyArray) -> None:
         """Add indices to the groups of their axis, side and distance."""

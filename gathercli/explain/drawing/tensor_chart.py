@@ -26,22 +26,16 @@ _LEAST_BAR: Final = 1.5
 MOST_HEAT_BINS: Final = (32, 48)  # the most rows and columns of bins
 # The most elements of a slice to show one by one, `MOST_SINGLE_SIDE` along each dimension.
 MOST_SINGLE_ELEMENTS: Final = 2500
-
 MOST_SINGLE_SIDE: Final = 90
-
 LARGEST_BIN_SIDE: Final = 64  # the largest side of a bin
-
 _LEAST_MAP_SIDE: Final = 120
 _SCALE_HEIGHT: Final = 16
 _SCALE_STEPS: Final = 32
 _HEAT_FOOT: Final = 66  # the height of the bar of colours, its labels and the meaning of marks
-
 PANEL_WIDTH: Final = 560
 PANEL_HEIGHT: Final = 460  # the size of each panel
-
 _PANEL_GAP: Final = 56
 _SEPARATOR: Final = " · "
-
 _FINE_ELEMENTS: Final = 1000  # the elements from which a histogram has more bins
 
 
@@ -107,12 +101,9 @@ class HeatPanel:
         left, top = int(room.x + margin), int(room.y + 20)
         self._map = Box(left, top, self._step[0] * wide, self._step[1] * high)
         self.box = Box(room.x, room.y, room.width, 20 + self._map.height + _HEAT_FOOT)
-        self._has_labels = not bins.binned and self._step[1] > 14 and self._widest() < self._step[0]
-
-    def _widest(self) -> float:
-        numbers = self._bins.mean[np.isfinite(self._bins.mean)].tolist()
-        words = map(self._write, numbers)
-        return max((text_width(each, chart.LABEL_SIZE) for each in words), default=0) + 6
+        words = map(write, bins.mean[np.isfinite(bins.mean)].tolist())
+        widest = max((text_width(each, chart.LABEL_SIZE) for each in words), default=0) + 6
+        self._has_labels = not bins.binned and self._step[1] > 14 and widest < self._step[0]
 
     def elements(self) -> Iterator[str]:
         """Yield the elements of the coordinates, the bins and the bar of colours."""
