@@ -189,7 +189,8 @@ class BeamSelection(panel.PanelChoice):
         self._here = None if whole else look.here
         self.tokens = Tokens(provenance, look)
         self.steps = self._chosen(0, rows)
-        self.batches = self._chosen(1, (MOST_PANELS, 1 if self._here is None else 0))
+        most = look.parts or MOST_PANELS
+        self.batches = self._chosen(1, (most, 1 if self._here is None and most > 1 else 0))
         self.panels = [(b,) for b in self.batches]
         self.beams = self._chosen(2, columns)
         self.cells = len(self.steps) * len(self.batches) * len(self.beams)

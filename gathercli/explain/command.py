@@ -12,7 +12,7 @@ from gathercli.cli.messages import Messages
 from gathercli.cli.options import OP_HELP, PRECISION, TEXT_FORMAT
 from gathercli.errors import UsageError
 from gathercli.explain import explained_call
-from gathercli.explain.pictures import PictureFile, StepPictures, check_window, slices_of, unparsed
+from gathercli.explain.pictures import StepPictures, check_window, slices_of, unparsed
 from gathercli.frameworks.versions import family_of
 from gathercli.io.descriptors import STDOUT
 from gathercli.ops import OPERATORS
@@ -25,7 +25,9 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from gathercli.cli.slice_options import PictureFiles
+    from gathercli.explain.drawing.scene import Scene
     from gathercli.explain.panel import Look, View, Window
+    from gathercli.explain.pictures import PictureFile, SaveOptions
     from gathercli.explain.provenance import Provenance
     from gathercli.report.terminal import Styled
     from gathercli.spec.op import Op
@@ -59,23 +61,16 @@ class ExplainedOptions(Options):
         if self.job is not None:
             beside = self.changed().keys() - {"job"}
             if beside or self.call.operator.typed() or self.call.tensors.typed():
-                expected, hint = "no other operator, tensor or attribute", self._job_hint()
-                what = "names the whole call"
-                raise UsageError(
-                    what, subject="--job", value=self.job, expected=expected, hint=hint
-                )
+                what, hint = "names the whole call", None
+                if self.op and not any(self.call.tensors.words) and "#" not in self.job:
+                    hint = f"did you mean `--job {shell_word(f'{self.job}#{self.op}')}`?"
+                expected, job = "no other operator, tensor or attribute", self.job
+                raise UsageError(what, subject="--job", value=job, expected=expected, hint=hint)
             return
         op = family_of(self.op).ROWS[0] if self.op else None
         words = [self.op or None, *self.call.tensors.words]
         if None in words:
             raise self._incomplete(op, words)
-
-    def _job_hint(self) -> str | None:
-        """Suggest an ID in place of the operator, if that is the only other word."""
-        job, words = self.job or "", [word for word in self.call.tensors.words if word]
-        if self.op is None or words or "#" in job:
-            return None
-        return f"did you mean `--job {shell_word(f'{job}#{self.op}')}`?"
 
     def _incomplete(self, op: Op | None, words: list[str | None]) -> UsageError:
         names, hint = self.call.tensors.names, "`gathercli explain gather '[10,20,30]' '[2,0]'`"
@@ -183,9 +178,7 @@ def run(
         view = explained_call.view_of(provenance)
         shown = Shown(provenance, view, options, look, open_call.title, open_call.source)
         text = shown.answer(color=wants_color(messages.color, STDOUT))
-        for output in saved.files:
-            shown.draw(output)
-        shown.draw_steps(pictures, saved)
+        shown.save(pictures, saved)
         open_call.inputs.recheck()
         saved.commit()
         if provenance.refusal is not None:
@@ -243,44 +236,52 @@ class Shown(NamedTuple):
             self._print_lines(color=color)
         return text_of([])
 
+    def save(self, options: StepPictures, saved: PictureFiles) -> None:
+        """Write the open files, and one for each cell where a path has a place for its number."""
+        for output in saved.files:
+            self.draw(output)
+        if options.stepped:
+            _, *scenes = self._scenes(options)
+            files = options.steps(saved, len(scenes))
+            for file, scene in zip(files, scenes * len(options.stepped), strict=True):
+                file.write_scene(scene)
+
     def draw(self, output: PictureFile) -> None:
         """Write the file of a picture."""
-        options = output.options
-        look = self.look._replace(width=PICTURE_WIDTH, arrows=options.arrows)
+        look = self.look._replace(width=PICTURE_WIDTH)
         if output.path.endswith(".txt"):
             output.stream.write(self._text(look).plain.encode(errors="backslashreplace"))
             return
-        from gathercli.explain.drawing.explanation import scene_of, scenes_of
-
-        form = {"title": self.title, "bare": options.bare, "aspect": options.sheet.aspect}
-        if options.animate:
-            output.write_animation(scenes_of(self.provenance, look, **form))
-            return
         is_page = output.path.endswith(".html")
-        scene = scene_of(
-            self.provenance, look, cell=self.options.cell, has_steps=not is_page, **form
-        )
-        if is_page:
+        scene, *steps = self._scenes(output.options, has_steps=not is_page)
+        if output.options.animate:
+            from gathercli.explain.drawing.svg import animated
+
+            output.stream.write(animated(steps or [scene], output.options.sheet).encode())
+        elif is_page:
             from gathercli.explain.drawing.page import page
 
             title = f"gathercli explain: {self.provenance.call.op}, {self.provenance.equation}"
+            look = look._replace(arrows=output.options.arrows)
             output.stream.write(page(self.provenance, look, scene, title).encode())
-            return
-        output.write_scene(scene)
+        else:
+            output.write_scene(scene)
 
-    def draw_steps(self, options: StepPictures, saved: PictureFiles) -> None:
-        """Write a file for each cell that a picture shows, if a path has a place for its number."""
-        if not options.stepped:
-            return
+    def _scenes(self, options: SaveOptions, *, has_steps: bool = True) -> list[Scene]:
+        """Draw the call, and each cell where it is animated or a picture has a file for each."""
         from gathercli.explain.drawing.explanation import scenes_of
 
-        look = self.look._replace(width=PICTURE_WIDTH, arrows=options.arrows)
-        form = {"title": self.title, "bare": options.bare, "aspect": options.sheet.aspect}
-        scenes = scenes_of(self.provenance, look, **form)
-        for file, scene in zip(
-            options.steps(saved, len(scenes)), scenes * len(options.stepped), strict=True
-        ):
-            file.write_scene(scene)
+        return scenes_of(
+            self.provenance,
+            self.look._replace(width=PICTURE_WIDTH, arrows=options.arrows),
+            self.options.cell,
+            steps=options.animate or bool(options.stepped),
+            title=self.title,
+            has_steps=has_steps,
+            bare=options.bare,
+            aspect=options.sheet.aspect,
+            is_sized=options.sheet.size is not None,
+        )
 
     def _text(self, look: Look) -> Styled:
         """Draw in characters, below the title and the source of a job; or trace the one cell."""

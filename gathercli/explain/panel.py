@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from enum import Enum
-from itertools import product as combinations
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, TypeAlias
 
 from gathercli.explain.provenance import Fate, telling_traces
@@ -44,7 +43,9 @@ Word: TypeAlias = tuple[str, str]  # text and a style, or a kind
 Line: TypeAlias = list[Word]
 
 
-MOST_CELLS_WITH_ARROWS: Final = 24  # the most output cells of a drawing with all of its arrows
+MOST_ARROWED_CELLS: Final = 24  # the most output cells of a drawing with all of its arrows
+CELL_TEXT: Final = 19  # the size of the text of cells,
+SLIDE_TEXT: Final = 22  # and on a slide
 
 
 class Marks(NamedTuple):
@@ -75,10 +76,11 @@ class Look(NamedTuple):
     advice: str = "--window chooses others"  # how to see hidden cells
     arrows: str = "auto"  # those of a drawing: all, or some if there are many; or a choice
     down: bool | None = None  # whether a drawing flows down, else to the right; None to choose
+    parts: int | None = None  # the most batches, and facets of a tensor; None for the usual
 
     def most_arrows(self, some: int, count: int, cells: int, share: float) -> int:
         """Return how many of `count` indices get arrows in a panel of a share of a drawing."""
-        if self.arrows == "auto" and cells > MOST_CELLS_WITH_ARROWS * share:
+        if self.arrows == "auto" and cells > MOST_ARROWED_CELLS * share:
             return some
         return count if self.arrows in ("auto", "all") else 0
 
@@ -139,6 +141,7 @@ class PanelTensor(NamedTuple):
     upright: bool = False  # whether it stands upright if it is a vector
     lane: float = 0  # the space between its cells if arrows run there,
     has_entries: bool = False  # and whether arrows come into cells there
+    text_size: float = CELL_TEXT  # of its values
 
     @property
     def inner(self) -> tuple[int, ...]:
@@ -231,10 +234,13 @@ class Panel(NamedTuple):
         data, indices, out = self.tensors
         return indices, data, out
 
-    @property
-    def bare(self) -> Panel:
-        """The panel without words about the axes of tensors."""
-        data, indices, out = (each._replace(titles=each.titles[:1]) for each in self.tensors)
+    def formed(self, titles: int | None, *, is_slide: bool) -> Panel:
+        """Return the panel with at most so many titles of each tensor."""
+        size = SLIDE_TEXT if is_slide else CELL_TEXT
+        changed = (
+            each._replace(titles=each.titles[:titles], text_size=size) for each in self.tensors
+        )
+        data, indices, out = changed
         return self._replace(tensors=(data, indices, out))
 
 
@@ -249,14 +255,6 @@ class PanelChoice:
     coordinates: list[Sequence[int]]  # those of the output and of inputs
     cells: int  # the number of output cells
     is_complete = True  # whether all that the visible indices pick is in the picture
-
-
-def cells_of(
-    lead: tuple[int, ...], coordinates: Sequence[Sequence[int]], facets: list[tuple[int, ...]]
-) -> list[tuple[int, ...]]:
-    """List the coordinates of the cells of facets, row-major."""
-    rests = list(combinations(*coordinates[-2:]))
-    return [(*lead, *facet, *rest) for facet in facets for rest in rests]
 
 
 def writer(tensor: Tensor, look: Look) -> Callable[[Any], str]:
@@ -423,30 +421,27 @@ class View(ABC):
         )
         return " ".join([*opening, *self.sentences(panels)])
 
-    def summary_json(self) -> dict[str, Any]:
-        """Return all fields of an explanation but its cells, for JSON."""
-        provenance, call = self.provenance, self.provenance.call
-        fields: dict[str, Any] = {"operator": call.op.full_name}
-        fields |= {each.name: header.attr_number(call, each.name)[0] for each in call.op.attrs}
-        fields |= call.policies
-        for name, operand in call.inputs.items():
-            fields[name] = header.TensorType.of(operand)._asdict()
-        return fields | {
-            "output": header.TensorType.of(call.data)._replace(shape=provenance.shape)._asdict(),
-            "equation": provenance.equation,
-            "formula": header.formula(call, Shape(provenance.shape)),
-            "read": self.reads_json(),
-            "refused": None if provenance.refusal is None else provenance.refusal.message,
-        }
-
     def json_parts(self, job: dict[str, str | None], blocks: Iterator[AnyArray]) -> Iterator[str]:
         """Yield a line of JSON in parts: fields of an explanation, then the trace of every cell.
 
         The further fields `job` are without those that are None; the blocks are the flat positions
         of output cells, shape (C,).
         """
-        fields = {name: value for name, value in job.items() if value is not None}
-        head = json.dumps(fields | self.summary_json(), separators=(",", ":"))
+        provenance, call = self.provenance, self.provenance.call
+        fields: dict[str, Any] = {name: text for name, text in job.items() if text is not None}
+        fields["operator"] = call.op.full_name
+        fields |= {each.name: header.attr_number(call, each.name)[0] for each in call.op.attrs}
+        fields |= call.policies
+        for name, operand in call.inputs.items():
+            fields[name] = header.TensorType.of(operand)._asdict()
+        fields |= {
+            "output": header.TensorType.of(call.data)._replace(shape=provenance.shape)._asdict(),
+            "equation": provenance.equation,
+            "formula": header.formula(call, Shape(provenance.shape)),
+            "read": self.reads_json(),
+            "refused": None if provenance.refusal is None else provenance.refusal.message,
+        }
+        head = json.dumps(fields, separators=(",", ":"))
         yield f'{head[:-1]},"cells":['
         comma = ""
         for cells in blocks:
@@ -466,12 +461,10 @@ class Hue(NamedTuple):
 HUES: Final = tuple(Hue(**each) for each in table_beside(__name__)["hues"])
 PLAIN_HUES: Final = 6  # those after these are striped, or dashed
 ON_FILL: Final = "#000000"  # text on a fill
-
 # What is refused: lines and text on a page; the first also a ground for text in `ON_REFUSED`.
 REFUSED_ON_LIGHT: Final = "#b00020"
 REFUSED_ON_DARK: Final = "#ff8a80"
 ON_REFUSED: Final = "#ffffff"
-
 # The styles in a terminal: of letters, and of refused cells.
 STYLES: Final = tuple(
     f"{ON_FILL} on {hue.fill}{' underline' * (n >= PLAIN_HUES)}" for n, hue in enumerate(HUES)

@@ -6,7 +6,7 @@ import os
 import re
 from functools import partial
 from importlib.util import find_spec
-from typing import Final
+from typing import ClassVar, Final
 
 from gathercli.cli.declarations import OUTPUT, flag, option
 from gathercli.cli.options import NO_CLOBBER
@@ -19,11 +19,11 @@ from gathercli.text import clean, counted, grouped, listed
 TYPE_CHECKING = False  # as in `gathercli.errors`
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
+    from typing import Any
 
-    from gathercli.compute.storage import AnyArray
     from gathercli.compute.verdicts import CheckedCall
-    from gathercli.explain.drawing.chart import Chart, Table
+    from gathercli.explain.drawing.chart import Chart
     from gathercli.explain.drawing.scene import Scene
     from gathercli.explain.drawing.svg import Sheet
     from gathercli.report.terminal import Styled
@@ -34,10 +34,7 @@ STEP: Final = "{n}"  # the number of a step in the path of its picture
 MOST_STEPS: Final = 100  # the most pictures of steps of a path
 # The arrows of a drawing: all, or some of many; all; those of the way to the cell; or none.
 ARROWS: Final = ("auto", "all", "path", "none")
-
-
-# The options of a drawing's form.
-_FORMS: Final = ("aspect_text", "size_text", "theme", "bare", "animate", "arrows")
+_DRAWN: Final = (".svg", ".png", ".pdf")
 
 
 class PictureFile(Output):
@@ -58,12 +55,6 @@ class PictureFile(Output):
         from gathercli.explain.drawing.svg import svg
 
         self.write_drawing(svg(scene, self.options.sheet), scene.title, scene.description)
-
-    def write_animation(self, scenes: Sequence[Scene]) -> None:
-        """Write the drawings of steps as one that shows them in turn."""
-        from gathercli.explain.drawing.svg import animated
-
-        self.stream.write(animated(scenes, self.options.sheet).encode())
 
     def write_chart(self, chart: Chart, text: Callable[[], Styled]) -> None:
         """Write a chart, or the text that says the same in characters, for a terminal."""
@@ -91,29 +82,49 @@ class SaveOptions(PictureOptions):
     bare: bool = False
     animate: bool = False
     arrows: str = ARROWS[0]
+    # The options of a drawing's form, and the suffixes of the files that have it.
+    forms: ClassVar = {"aspect_text": (*_DRAWN, ".html"), "size_text": _DRAWN, "theme": _DRAWN}
+
+    @property
+    def stepped(self) -> list[str]:
+        """The paths with a place for the number of a step."""
+        return [path for path in self.paths or () if STEP in path]
 
     @property
     def sheet(self) -> Sheet:
-        """The sheet of a drawing; raise if a ratio or a size does not parse."""
+        """The sheet of a drawing; raise if a ratio or a size does not parse, or they disagree."""
         from gathercli.explain.drawing.svg import Sheet
 
         expected = "a width and a height such as"
         size = _pair("--size", self.size_text, "x", f"{expected} 1920x1080")
-        aspect = size or _pair("--aspect", self.aspect_text, ":", f"{expected} 16:9")
+        aspect = _pair("--aspect", self.aspect_text, ":", f"{expected} 16:9") or size
+        if aspect and size and abs(size[0] * aspect[1] - size[1] * aspect[0]) >= max(aspect):
+            what = (
+                f"`--size {self.size_text}` does not have the ratio `--aspect {self.aspect_text}`"
+            )
+            raise UsageError(what, expected="one of them, or two that agree within a pixel")
         return Sheet(aspect, size, self.theme)
 
     def opened(self) -> PictureFiles:
         """Return the files.
 
-        Raise for two paths to one file, an unknown suffix or ratio, or the form of nothing to save.
+        Raise for two paths to one file, an unknown suffix, or a form that is unknown, of nothing to
+        save, or not that of all files.
         """
-        given = [f"--{name.removesuffix('_text')}" for name in _FORMS if name in self.changed()]
-        if given and not self.paths:
-            raise UsageError("is of a saved picture", subject=given[0], expected="`--save` too")
-        if self.aspect_text is not None and self.size_text is not None:
-            raise UsageError("`--aspect` and `--size` exclude each other", expected="one of them")
-        if given:
+        for name in filter(self.changed().__contains__, self.forms):
+            form, suffixes = f"--{name.removesuffix('_text')}", self.forms[name]
+            value, choices = getattr(self, name), self._own()[name].choices
+            if choices and value not in choices:  # in Python
+                raise unparsed(form, value, listed(choices))
+            if not self.paths:
+                raise UsageError("is of a saved picture", subject=form, expected="`--save` too")
+            if not all(path.endswith(suffixes) for path in self.paths):
+                expected = f"`--save` of {listed(suffixes)}"
+                raise UsageError("is of drawings alone", subject=form, expected=expected)
             self.sheet  # noqa: B018  (to check them)
+        if self.stepped and "animate" not in self.forms:
+            what = f"of {STEP} is of the steps of `explain`"
+            raise UsageError(what, subject="--save", expected="a path without it")
         paths: dict[str, str] = {}
         for path in self.paths or ():
             file = os.path.realpath(path)
@@ -125,16 +136,14 @@ class SaveOptions(PictureOptions):
 
     def output(self, path: str) -> PictureFile:
         """Return the file of a path; raise for an unknown suffix, or one that lacks a package."""
-        from gathercli.explain.drawing.svg import CONVERTED_SUFFIXES, DRAWN_SUFFIXES
-
-        if not path.endswith((*DRAWN_SUFFIXES, ".html", ".txt")):
+        if not path.endswith((*_DRAWN, ".html", ".txt")):
             raise UsageError(
                 f"the suffix of `{clean(path)}` is not a picture format",
                 value=path,
                 expected=".svg, .png, .pdf, .html or .txt",
                 instead=(os.path.splitext(path)[0] + ".svg",),
             )
-        if path.endswith(CONVERTED_SUFFIXES) and find_spec("typst") is None:
+        if path.endswith(_DRAWN[1:]) and find_spec("typst") is None:
             from gathercli.io.formats.foreign import not_installed
 
             raise not_installed("typst", "pictures", UsageError, "usage")
@@ -149,23 +158,21 @@ class StepPictures(SaveOptions):
     arrows: str = option(
         OUTPUT, "--arrows", metavar="WHICH", choices=ARROWS, default=ARROWS[0], rare=True
     )
-
-    @property
-    def stepped(self) -> list[str]:
-        """The paths with a place for the number of a step."""
-        return [path for path in self.paths or () if STEP in path]
+    forms: ClassVar = {
+        **dict.fromkeys(("bare", "arrows"), (*_DRAWN, ".html")),
+        **SaveOptions.forms,
+        "animate": (".svg",),
+    }
 
     def opened(self) -> PictureFiles:
         """Return the files; those of steps, whose number is not known yet, are opened later."""
         files = super().opened().files
-        animated = self.paths if self.animate else None
-        for subject, paths, suffixes in (
-            ("--animate", animated or [], (".svg",)),
-            ("--save", self.stepped, (".svg", ".png", ".pdf")),
-        ):
-            if not all(path.endswith(suffixes) for path in paths):
-                expected = f"`--save` of {listed(suffixes)}"
-                raise UsageError("is of drawings alone", subject=subject, expected=expected)
+        if not all(path.endswith(_DRAWN) for path in self.stepped):
+            what, expected = f"of {STEP} is of drawings alone", f"`--save` of {listed(_DRAWN)}"
+            raise UsageError(what, subject="--save", expected=expected)
+        if self.stepped and self.animate:
+            what = f"`--animate` and `--save` of {STEP} exclude each other"
+            raise UsageError(what, expected="one of them")
         return PictureFiles([each for each in files if each.path not in self.stepped])
 
     def steps(self, saved: PictureFiles, count: int) -> Iterator[PictureFile]:
@@ -201,40 +208,26 @@ class IllegalPictures(SaveOptions):
 class VersionPictures(SaveOptions):
     """The pictures of `compare`."""
 
-    def draw(
-        self,
-        files: Sequence[PictureFile],
-        call: str,
-        tables: Sequence[Table],
-        lines: Sequence[str],
-        characters: Callable[[], Styled],
-    ) -> None:
-        """Write the picture of a comparison, as `versions_chart` draws it."""
+    def draw(self, files: Sequence[PictureFile], *parts: Any) -> None:
+        """Write a comparison: the arguments of `versions_chart`, then its text in characters."""
         from gathercli.explain.drawing.chart import versions_chart
 
-        chart = versions_chart(call, tables, lines)
+        chart = versions_chart(*parts[:-1])
         for output in files:
-            output.write_chart(chart, characters)
+            output.write_chart(chart, parts[-1])
 
 
 class WrongPictures(SaveOptions):
     """The pictures of `diagnose`."""
 
-    def draw(
-        self,
-        files: Sequence[PictureFile],
-        array: AnyArray,
-        wrong: Iterable[AnyArray],
-        lines: Sequence[str],
-        characters: Callable[[], Styled],
-    ) -> None:
-        """Write the picture of where an output is wrong, as `wrong_chart` draws it."""
+    def draw(self, files: Sequence[PictureFile], *parts: Any) -> None:
+        """Write where an output is wrong: the arguments of `wrong_chart`, then its text."""
         from gathercli.explain.drawing.illegal_chart import wrong_chart
 
         if files:
-            chart = wrong_chart(array, wrong, lines)
+            chart = wrong_chart(*parts[:-1])
             for output in files:
-                output.write_chart(chart, characters)
+                output.write_chart(chart, parts[-1])
 
 
 def slices_of(option: str, text: str) -> tuple[slice, ...]:

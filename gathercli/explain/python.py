@@ -14,7 +14,7 @@ from gathercli.explain.beams import BeamProvenance, BeamTrace
 from gathercli.explain.command import ExplainOptions, Shown
 from gathercli.explain.explained_call import view_of
 from gathercli.explain.gather_provenance import GatherProvenance, Trace
-from gathercli.explain.pictures import SaveOptions
+from gathercli.explain.pictures import StepPictures
 from gathercli.explain.provenance import CellTrace, Provenance
 from gathercli.io.arraylike import typed
 from gathercli.python import opened, worded
@@ -55,20 +55,36 @@ class Explained(Provenance[CellTrace]):
         return part
 
     @typed
-    def save(self, path: str | os.PathLike[str], *, aspect: str | None = None) -> None:
-        """Write the picture: .svg, .png, .pdf, .html or .txt; `aspect` is a ratio such as 16:9.
+    def save(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        aspect: str | None = None,
+        size: str | None = None,
+        theme: str | None = None,
+        bare: bool = False,
+        animate: bool = False,
+        arrows: str = "auto",
+    ) -> None:
+        """Write the picture: .svg, .png, .pdf, .html or .txt.
+
+        ``step-{n}.svg`` is a path of one for each output cell. The rest is as for the command:
+        `aspect` a ratio such as 16:9, `size` in pixels, 1920x1080, `theme` light, dark or
+        transparent, `bare` without words, `animate` for an .svg that shows the cells in turn,
+        `arrows` auto, all, path or none.
 
         Raises
         ------
         UsageError
-            The suffix is another, or the package for .png and .pdf is not installed.
+            The suffix is another, lacks what is asked for, or its package is not installed.
         OutputError, TransferError
         """
-        options = SaveOptions(paths=[os.fspath(path)], aspect_text=aspect)
-        with worded(), options.opened() as saved:
-            for output in saved.files:
-                self._shown(PICTURE_WIDTH).draw(output)
-            saved.commit()
+        form = {"aspect_text": aspect, "size_text": size, "theme": theme, "bare": bare}
+        with worded():
+            options = StepPictures(paths=[os.fspath(path)], animate=animate, arrows=arrows, **form)
+            with options.opened() as saved:
+                self._shown(PICTURE_WIDTH).save(options, saved)
+                saved.commit()
 
     def to_json(self) -> dict[str, Any]:
         """Return the object of ``gathercli explain -f json``."""

@@ -13,7 +13,7 @@ import numpy as np
 from gathercli.compute.storage import AnyArray
 from gathercli.explain.gather_provenance import GatherProvenance, Index, Unit, indices_of
 from gathercli.explain.panel import (
-    MOST_CELLS_WITH_ARROWS,
+    MOST_ARROWED_CELLS,
     Limits,
     Look,
     PanelChoice,
@@ -30,17 +30,13 @@ ROW_LIMITS: Final = ((12, 3), (7, 3), (5, 2), (3, 1), (1, 0))
 COLUMN_LIMITS: Final = ((16, 3), (6, 3), (4, 2), (2, 1), (1, 0))
 # `COLUMN_LIMITS` on a terminal wider than `PICTURE_WIDTH`.
 WIDE_COLUMN_LIMITS: Final = ((64, 24), (64, 18), (48, 12), (40, 8), (24, 5), *COLUMN_LIMITS)
-
+# The most panels, and facets of a tensor, in a picture without a window; twice as many of a small
+# output, and few of a large tensor or one with facets that are not shown whole.
 MOST_PANELS: Final = 4
 MOST_FACETS: Final = 4
 FEW_LARGE_PARTS: Final = 2
 LARGE_TENSOR: Final = 1000
-"""The most panels, and facets of a tensor, in a picture without a window: `FEW_LARGE_PARTS` for a
-tensor of more than `LARGE_TENSOR` elements, or with facets that are not shown whole; twice as many
-of a small output."""
-
 MOST_AXIS_ROWS: Final = 24  # the most rows of `data` to show on an axis: those that indices pick
-
 MOST_WINDOW_CELLS: Final = 20_000
 MOST_WINDOW_PANELS: Final = 400  # the most cells of the output, and panels, in a window
 WINDOW_BLOCK: Final = 1 << 12  # cells of a block of a window
@@ -121,14 +117,14 @@ class Selection(PanelChoice):
     def _few(self, most: int, *shapes: Sequence[int]) -> int:
         """Return `most`, or fewer if a tensor of these shapes is large, or its facets are cut."""
         rows, columns = self.limits
-        if product(self.provenance.panel_shape) <= MOST_CELLS_WITH_ARROWS:
+        if product(self.provenance.panel_shape) <= MOST_ARROWED_CELLS:
             most = 2 * most
         for shape in shapes:
             *lead, last = shape[self.lead :][-2:] or [1]
             whole = last <= (columns if lead else rows) and max(lead, default=0) <= rows
             if not whole or product(shape) > LARGE_TENSOR:
-                return min(most, FEW_LARGE_PARTS)
-        return most
+                most = min(most, FEW_LARGE_PARTS)
+        return min(most, self.look.parts or most)
 
     def _facet_limits(self) -> dict[int, int]:
         """Return the most coordinates of each output dimension before the last two.
@@ -157,7 +153,7 @@ class Selection(PanelChoice):
         most = self._few(MOST_PANELS, provenance.data.shape, provenance.panel_shape)
         if count <= most or any(each is not None for each in self._window[: self.lead]):
             return list(combinations(*lead))
-        return [tuple(coords[0] for coords in lead), tuple(coords[-1] for coords in lead)]
+        return [tuple(coords[n] for coords in lead) for n in (0, -1)[:most]]
 
     def _units(self) -> dict[Unit, int]:
         """Return the units that the selected indices pick, and their positions, in order."""

@@ -16,12 +16,22 @@ if TYPE_CHECKING:
     from tests.conftest import Run
 
 
+FORMS: Final = (
+    ("--aspect", "16:9"),
+    ("--size", "640x360"),
+    ("--theme", "dark"),
+    ("--bare",),
+    ("--animate",),
+    ("--arrows", "none"),
+    ("--window", "0"),
+)
 COMMANDS: Final = {
     "explain": ("explain", "gather", "[1,2]", "0"),
     "info": ("info", "[[1,2],[3,4]]"),
     "check": ("check", "gather", "[1,2]", "5"),
     "compare": ("compare", "[[1,2],[3,4]]", "[[0,1]]"),
 }
+DIAGNOSE: Final = ("diagnose", "gather", "[1,2,3]", "[0,2]", "[1,2]")
 every_command = pytest.mark.parametrize("words", COMMANDS.values(), ids=COMMANDS)
 
 
@@ -154,6 +164,35 @@ def test_a_page_of_a_chart_has_the_ratio_too(run: Run, folder: Path) -> None:
 
     drawing = (folder / "a.svg").read_text(encoding="utf-8")
     assert drawing in (folder / "a.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("form", FORMS, ids=" ".join)
+@pytest.mark.parametrize("words", [*COMMANDS.values(), DIAGNOSE, ("demo", "1")], ids=lambda w: w[0])
+def test_an_option_of_pictures_changes_every_file_or_is_refused(
+    words: tuple[str, ...], form: tuple[str, ...], run: Run, folder: Path
+) -> None:
+    images = (".png", ".pdf") if find_spec("typst") else ()
+
+    for suffix in (".svg", ".html", ".txt", *images):
+        run(*words, "--save", f"plain{suffix}")
+        ran = run(*words, *form, "--save", f"formed{suffix}")
+
+        plain, formed = folder / f"plain{suffix}", folder / f"formed{suffix}"
+        if ran.status == 2:
+            assert not formed.exists()
+        else:
+            assert formed.read_bytes() != plain.read_bytes(), suffix
+
+
+@pytest.mark.parametrize("words", [*COMMANDS.values(), DIAGNOSE, ("demo", "1")], ids=lambda w: w[0])
+def test_the_number_of_a_step_is_in_the_paths_of_explain_alone(
+    words: tuple[str, ...], run: Run, folder: Path
+) -> None:
+    ran = run(*words, "--save", "p-{n}.svg")
+
+    assert not (folder / "p-{n}.svg").exists()
+    assert (folder / "p-1.svg").exists() == (words[0] == "explain")
+    assert ("`--save` of {n} is of the steps of `explain`" in ran.err) == (words[0] != "explain")
 
 
 @pytest.mark.skipif(find_spec("typst") is None, reason="`.[pictures]` is not installed")

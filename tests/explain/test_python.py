@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
 import gathercli
 from gathercli.explain.provenance import Fate
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.conftest import Run
 
 
 def test_python_draws_and_traces() -> None:
@@ -50,6 +55,44 @@ def test_a_repl_draws_what_is_explained_as_wide_as_the_terminal(
     assert max(map(len, narrow.splitlines())) <= 55
     assert narrow.endswith("\n12 of 200 cells of out shown; cell() tells of others\n")
     assert narrow == f"{explanation}\n"
+
+
+def test_python_saves_what_the_command_saves(run: Run, folder: Path) -> None:
+    explanation = gathercli.explain("gather", [[10, 11], [20, 21]], [1, -2])
+    form: dict[str, Any] = {"size": "640x360", "theme": "dark", "bare": True, "arrows": "path"}
+    words = ("--size", "640x360", "--theme", "dark", "--bare", "--arrows", "path")
+
+    explanation.save("python-{n}.svg", **form)
+    explanation.save("python.svg", animate=True, aspect="4:3")
+    run("explain", "gather", "[[10,11],[20,21]]", "[1,-2]", *words, "--save", "command-{n}.svg")
+
+    for n in range(1, 5):
+        drawing = (folder / f"python-{n}.svg").read_bytes()
+        assert drawing == (folder / f"command-{n}.svg").read_bytes()
+    assert b"<animate " in (folder / "python.svg").read_bytes()
+    assert len([*folder.iterdir()]) == 9
+
+
+@pytest.mark.parametrize(
+    ("path", "form", "message"),
+    [
+        ("a.svg", {"theme": "blue"}, "`theme` is `blue`: expected light, dark or transparent"),
+        ("a.svg", {"arrows": "some"}, "`arrows` is `some`: expected auto, all, path or none"),
+        ("a.html", {"theme": "dark"}, "`theme` is of drawings alone"),
+        ("a.svg", {"aspect": "4:3", "size": "16x9"}, "does not have the ratio"),
+        ("a.svg", {"size": (16, 9)}, "expected text"),
+    ],
+)
+def test_python_refuses_the_forms_that_the_command_refuses(
+    path: str, form: dict[str, Any], message: str, folder: Path
+) -> None:
+    explanation = gathercli.explain("gather", [10, 11], [1])
+
+    with pytest.raises(gathercli.UsageError) as raised:
+        explanation.save(path, **form)
+
+    assert message in str(raised.value)
+    assert not [*folder.iterdir()]
 
 
 def test_a_repl_draws_what_is_refused() -> None:

@@ -19,7 +19,6 @@ _COORDINATE_SIZE: Final = 12  # the size of the text of a coordinate
 # The space between coordinates and cells, and about that to the rectangle of a slice.
 _LABEL_SPACE: Final = 8
 _SLICE_BORDER: Final = 3  # the space between the cells of a slice and its rectangle
-CELL_TEXT: Final = 19  # the size of the text of cells
 # The most cells of a tensor that have a letter each; of more those of a row or column share one.
 _MOST_LETTERED_CELLS: Final = 100
 _FACET_SPACE: Final = 22  # the space between facets
@@ -96,8 +95,9 @@ class GridFrame:
         self.top = 15.0 * columns.label_rows + _LABEL_SPACE if columns.label_rows else 0
         self.lane_left = columns.space if has_entries and columns.space > CELL_SPACE else 0
         self.lane_top = rows.space if has_entries and rows.space > CELL_SPACE else 0
-        self.width = self.left + self.lane_left + columns.total + _after(columns) + 2 * margin[0]
-        self.height = self.top + self.lane_top + rows.total + _after(rows) + 2 * margin[1]
+        after, below = (each.space if each.space > CELL_SPACE else 0 for each in (columns, rows))
+        self.width = self.left + self.lane_left + columns.total + after + 2 * margin[0]
+        self.height = self.top + self.lane_top + rows.total + below + 2 * margin[1]
 
     def move_to(self, x: float, y: float) -> None:
         """Set the upper left corner."""
@@ -164,10 +164,6 @@ class GridFrame:
             yield scene.Caption(inner.x + gap, y, "⋯", "gap", "middle")
 
 
-def _after(ruler: Ruler) -> float:
-    return ruler.space if ruler.space > CELL_SPACE else 0
-
-
 def _kind(level: int, *, bold: bool) -> str:
     return f"coordinate{' from-end' * (level > 0)}{' replaced' * bold}"
 
@@ -208,7 +204,8 @@ class TensorBlock:
         self.dims = [None, None, *dims][-2:]
         self.facets = tensor.facets
         widest = max(
-            (scene.text_width(cell_text(tensor, at), CELL_TEXT) for at in tensor.cells), default=0
+            (scene.text_width(cell_text(tensor, at), tensor.text_size) for at in tensor.cells),
+            default=0,
         )
         # Whole pixels, an even number: positions and centres need no decimals.
         self.cell_width = max(narrowest, 2 * ceil(widest / 2 + 11))
@@ -263,12 +260,6 @@ class TensorBlock:
         if self.is_empty:
             right, bottom = 190, CELL_HEIGHT
         self.width, self.height = right, bottom
-
-    @property
-    def middle(self) -> float:
-        """The y of the middle of the cells."""
-        inner = [frame.inner for frame in self.frames.values()] or [self.box]
-        return (min(each.y for each in inner) + max(each.bottom for each in inner)) / 2
 
     @property
     def box(self) -> scene.Box:
@@ -341,14 +332,12 @@ class TensorBlock:
         return f"{self.tensor.name}{frame.outer}{beside}"
 
     @property
-    def label_width(self) -> float:
-        """The width of the coordinates of rows, and of the space before the first column."""
-        return max((frame.left + frame.lane_left for frame in self.frames.values()), default=0)
-
-    @property
-    def label_height(self) -> float:
-        """The height of the coordinates of columns, and of the space before the first row."""
-        return max((frame.top + frame.lane_top for frame in self.frames.values()), default=0)
+    def label_space(self) -> float:
+        """The space of coordinates and lines before the first cell across the flow."""
+        spaces = (
+            (each.left + each.lane_left, each.top + each.lane_top) for each in self.frames.values()
+        )
+        return max((across if self.down else above for across, above in spaces), default=0)
 
 
 class End:

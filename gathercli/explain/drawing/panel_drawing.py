@@ -13,7 +13,6 @@ from gathercli.explain.provenance import Fate
 CHANNEL_SPACE: Final = 104  # the space between tensors, for arrows
 SPACE_BEYOND_AXIS: Final = 14  # half the space beyond an axis, before the place outside
 _CLIMB_SHIFT: Final = 12  # the distance of the first and last arrow between two cells of a tensor
-
 _TITLE_HEIGHT: Final = 30
 # The heights of the title of a tensor, or of a panel, and of a line below it.
 _NOTE_HEIGHT: Final = 20
@@ -118,15 +117,16 @@ class PanelDrawing:
 
     def place(self, x: float, y: float) -> None:
         """Lay out the tensors from an upper left corner: along the flow, centred across it."""
-        self._corner = x, y
+        self.corner = x, y
         if self._down:
             self._place_down(x, y)
         else:
             self._place_along(x, y)
 
-    def _starts(self, spans: Sequence[float], labels: Sequence[float]) -> list[float]:
-        """Return where the tensors begin across the flow, by their sizes and those of labels."""
+    def _starts(self, spans: Sequence[float]) -> list[float]:
+        """Return where the tensors begin across the flow, by their sizes."""
         if self.panel.stance is Stance.LINED_UP:
+            labels = [each.label_space for each in self.blocks]
             return [max(labels) - label for label in labels]
         level = self.panel.stance is Stance.LEVEL
         return [0 if level else (max(spans) - span) / 2 for span in spans]
@@ -138,8 +138,7 @@ class PanelDrawing:
         margin = max(scene.text_width(each, 15, mono=False) for each in words) + 22
         self.width = margin + max(spans)
         top = y
-        starts = self._starts(spans, [each.label_width for each in self.blocks])
-        for block, start in zip(self.blocks, starts, strict=True):
+        for block, start in zip(self.blocks, self._starts(spans), strict=True):
             block.move_to(x + margin + start, top)
             top += block.height + self.channel
         self.height = top - self.channel - y
@@ -154,9 +153,8 @@ class PanelDrawing:
         spans = [each.height + (beside if each is self._data else 0) for each in self.blocks]
         notes = max(len(each.titles) for each in self.panel.flow)
         title = _TITLE_HEIGHT * (1 + bool(self.panel.heading)) + _NOTE_HEIGHT * (notes - 1)
-        starts = self._starts(spans, [each.label_height for each in self.blocks])
         left = x
-        for block, start in zip(self.blocks, starts, strict=True):
+        for block, start in zip(self.blocks, self._starts(spans), strict=True):
             before, after = self._overhang(block)
             block.move_to(left + before, y + title + start)
             left += before + block.width + after + self.channel
@@ -178,7 +176,7 @@ class PanelDrawing:
 
     def captions(self) -> Iterator[scene.Caption]:
         """Yield the titles of the tensors, and words for what has no cells."""
-        left, top = self._corner
+        left, top = self.corner
         if self.panel.heading:
             yield scene.Caption(left, top + 14, self.panel.heading, "note")
         for block in self.blocks:
@@ -186,7 +184,9 @@ class PanelDrawing:
             x = box.x - self._overhang(block)[0]
             y = box.y - 10 - _NOTE_HEIGHT * (len(titles) - 1)
             if self._down:
-                x, y = left, block.middle + 5 - _NOTE_HEIGHT * (len(titles) - 1) / 2
+                inner = [frame.inner for frame in block.frames.values()] or [box]
+                middle = (min(each.y for each in inner) + max(each.bottom for each in inner)) / 2
+                x, y = left, middle + 5 - _NOTE_HEIGHT * (len(titles) - 1) / 2
             for n, (words, kind) in enumerate(titles):
                 yield scene.Caption(x, y + _NOTE_HEIGHT * n, words, kind)
             if block.is_empty:

@@ -157,6 +157,7 @@ class Scene(NamedTuple):
     arrows: Sequence[Arrow]
     captions: Sequence[Caption]
     faint: bool = False  # whether to draw all but the path of the traced cell faintly
+    is_slide: bool = False  # whether the text of cells is larger
 
     @property
     def cells(self) -> Iterator[GridCell]:

@@ -33,14 +33,10 @@ from gathercli.text import clean, grouped, table_beside
 
 MONO: Final = "Menlo,Consolas,'DejaVu Sans Mono',monospace"
 SANS: Final = "system-ui,'Segoe UI','Helvetica Neue','DejaVu Sans',sans-serif"
-
 _SPECIAL_ATTRIBUTES: Final = {"class_": "class", "xml_space": "xml:space"}
-
 _CELL_RADIUS: Final = 3
 _STRIPED: Final = range(panel.PLAIN_HUES, len(panel.HUES))  # the numbers of such colours
-
 CONVERTED_SUFFIXES: Final = (".png", ".pdf")  # the suffixes that need the extra `pictures`
-DRAWN_SUFFIXES: Final = (".svg", *CONVERTED_SUFFIXES)  # the suffixes of files of drawings
 _STEP_SECONDS: Final = 2.5  # how long an animation shows a step
 # The pixels of a PNG in 72 points: twice those of the SVG in each direction.
 _PNG_DENSITY: Final = 192
@@ -296,8 +292,12 @@ def inlined(lines: Sequence[str], kinds: tuple[str, ...], theme: Theme) -> Itera
 
 def svg(scene: Scene, sheet: Sheet = FREE) -> str:
     """Write a scene as SVG."""
-    size = scene.width, scene.height
-    return document(size, scene.title, scene.description, ["drawing"], elements(scene), sheet=sheet)
+    return _document(scene, elements(scene), sheet)
+
+
+def _document(scene: Scene, body: Iterable[str], sheet: Sheet) -> str:
+    size, kinds = (scene.width, scene.height), ["drawing", *["slide"] * scene.is_slide]
+    return document(size, scene.title, scene.description, kinds, body, sheet=sheet)
 
 
 def animated(scenes: Sequence[Scene], sheet: Sheet = FREE) -> str:
@@ -316,8 +316,7 @@ def animated(scenes: Sequence[Scene], sheet: Sheet = FREE) -> str:
         )
         layer = [re.sub(' id="[^"]*"', "", each) if n else each for each in elements(scene)]
         body += [f'<g visibility="{"hidden" if n else "visible"}">{turns}', *layer, "</g>"]
-    size = first.width, first.height
-    return document(size, first.title, first.description, ["drawing"], body, sheet=sheet)
+    return _document(first, body, sheet)
 
 
 def elements(scene: Scene) -> Iterator[str]:
@@ -326,7 +325,7 @@ def elements(scene: Scene) -> Iterator[str]:
     yield f'<g class="grids{faint}">'
     for grid in scene.grids:
         yield from map(_slice, grid.slices)
-        yield from map(_cell, grid.cells)
+        yield from (_cell(each, is_slide=scene.is_slide) for each in grid.cells)
         yield from map(_caption, grid.captions)
     yield f'</g>\n<g class="arrows{faint}">'
     for arrow in sorted(scene.arrows, key=lambda arrow: "traced" in arrow.kinds):
@@ -340,7 +339,7 @@ def _classes(*words: str, color: int | None) -> str:
     return " ".join(filter(None, (*words, f"c{color}" if has_color else "")))
 
 
-def _cell(cell: GridCell) -> str:
+def _cell(cell: GridCell, *, is_slide: bool) -> str:
     x, y = cell.box.center
     parts = [rect(cell.box, rx=_CELL_RADIUS)]
     fate = cell.fate.removeprefix("copied")
@@ -349,10 +348,10 @@ def _cell(cell: GridCell) -> str:
     elif cell.color in _STRIPED:
         start, length = f"M{number(cell.box.x + 3)} {number(y)}", number(cell.box.width - 6)
         parts.append(path(f"{start}h{length}", class_="stripes"))
-    parts.append(text(x, y + 7, cell.text))
+    parts.append(text(x, y + 7 + is_slide, cell.text))
     if cell.letter:
         middle = cell.box.x + 4 + text_width(cell.letter, 12) / 2
-        parts.append(text(middle, cell.box.y + 12, cell.letter, class_="letter"))
+        parts.append(text(middle, cell.box.y + 12 - is_slide, cell.letter, class_="letter"))
     kinds = _classes("cell", fate, *cell.kinds, color=cell.color)
     return element("g", *parts, id=cell.id, class_=kinds)
 

@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 
 from gathercli import explain
-from gathercli.explain.drawing.block import CELL_TEXT
-from gathercli.explain.drawing.explanation import scene_of
+from gathercli.explain.drawing.explanation import SLIDE_HEIGHT, scene_of
 from gathercli.explain.drawing.scene import Box, text_width
-from gathercli.explain.panel import MOST_CELLS_WITH_ARROWS, Look
+from gathercli.explain.panel import CELL_TEXT, MOST_ARROWED_CELLS, SLIDE_TEXT, Look
 from tests.explain.drawing.svgs import points_of
 from tests.explain.drawing.test_explanation import overlap
 from tests.explain.drawing.test_scene import is_within, place_of
@@ -76,13 +75,18 @@ def drawings(request: pytest.FixtureRequest) -> dict[int, Measured]:
     return dict(drawn(aspect=request.param))
 
 
+def text_of(scene: Scene) -> int:
+    """Return the size of the text of values."""
+    return SLIDE_TEXT if scene.is_slide else CELL_TEXT
+
+
 def words_of(scene: Scene) -> list[tuple[str, Box]]:
     """Return the texts of a drawing with their places, those of cells too."""
     captions = [*scene.captions, *(each for grid in scene.grids for each in grid.captions)]
     words = [(each.text, place_of(each)) for each in captions]
     for cell in scene.cells:
         x, y = cell.box.center
-        width = text_width(cell.text, CELL_TEXT)
+        width = text_width(cell.text, text_of(scene))
         words.append((cell.text, Box(x - width / 2, y - 7, width, 14)))
     return words
 
@@ -103,10 +107,10 @@ def test_no_texts_overlap_and_all_lie_on_the_page(drawings: dict[int, Measured])
 def test_a_value_and_its_letter_have_room_in_their_cell(drawings: dict[int, Measured]) -> None:
     for seed, (scene, _) in drawings.items():
         for cell in scene.cells:
-            room = cell.box.width - text_width(cell.text, CELL_TEXT)
-            assert room >= 8, (seed, cell)
+            width = text_width(cell.text, text_of(scene))
+            assert cell.box.width - width >= 8, (seed, cell)
             letter = cell.box.x + 4 + text_width(cell.letter, 12)
-            value = cell.box.center[0] - text_width(cell.text, CELL_TEXT) / 2
+            value = cell.box.center[0] - width / 2
             assert letter <= value or cell.box.y + 12 <= cell.box.center[1] - 7, (seed, cell)
 
 
@@ -151,24 +155,43 @@ def test_every_index_of_a_small_picture_has_its_arrow(drawings: dict[int, Measur
     small = 0
     for seed, (scene, cells) in drawings.items():
         remarks = " ".join(each.text for each in scene.captions)
-        if cells <= MOST_CELLS_WITH_ARROWS and " shown" not in remarks:
+        if cells <= MOST_ARROWED_CELLS and " shown" not in remarks:
             assert "letters mark the rest" not in remarks, seed
             small += 1
     assert small > CALLS / 2
 
 
-def test_values_of_a_slide_can_be_read_and_its_width_is_used() -> None:
-    sizes, fills = [], []
-    for _, (scene, cells) in drawn(aspect=SLIDE):
-        height = max(scene.height, scene.width * SLIDE[1] / SLIDE[0])
-        if cells <= MOST_CELLS_WITH_ARROWS:
-            sizes.append(CELL_TEXT * 1080 / height)
-            fills.append(scene.width / (height * SLIDE[0] / SLIDE[1]))
+def value_and_fill(scene: Scene) -> tuple[float, float]:
+    """Return the pixels of 1080 of the values of a slide, and the part of its width in use."""
+    height = max(scene.height, scene.width * SLIDE[1] / SLIDE[0])
+    x = [edge for cell in scene.cells for edge in (cell.box.x, cell.box.right)]
+    x += [edge for _, box in words_of(scene) for edge in (box.x, box.right)]
+    return SLIDE_TEXT * 1080 / height, (max(x) - min(x)) / (height * SLIDE[0] / SLIDE[1])
 
-    # 28 of 1080 pixels can be read from the last row
-    assert np.median(sizes) >= 30
-    assert np.percentile(sizes, 10) >= 25
-    assert np.percentile(fills, 5) >= 0.8
+
+@pytest.mark.parametrize("bare", [False, True])
+def test_values_of_every_slide_can_be_read_and_its_width_is_used(bare: bool) -> None:
+    for seed, (scene, _) in drawn(aspect=SLIDE, bare=bare):
+        value, fill = value_and_fill(scene)
+
+        assert value >= 28, seed  # of 1080 pixels, readable from the last row
+        assert fill >= 0.8, seed
+
+
+def test_what_a_slide_leaves_out_is_words_before_it_is_cells() -> None:
+    whole = 0
+    for _, (scene, cells) in drawn(aspect=SLIDE):
+        said = any("shown" in each.text for each in scene.captions)
+        whole += not said
+        assert said or cells or not scene.grids
+
+    assert whole > 0.8 * CALLS
+
+
+def test_slides_of_one_size_in_pixels_have_values_of_one_size() -> None:
+    for seed, (scene, _) in drawn(aspect=SLIDE, is_sized=True):
+        height = max(scene.height, scene.width * SLIDE[1] / SLIDE[0])
+        assert height == pytest.approx(SLIDE_HEIGHT, abs=1), seed
 
 
 LECTURE: Final[dict[str, tuple[Any, ...]]] = {
@@ -193,6 +216,6 @@ def test_an_example_of_a_lecture_has_values_of_28_pixels(name: str) -> None:
     for bare in (False, True):
         scene = scene_of(explanation, Look(None), aspect=SLIDE, bare=bare)
 
-        height = max(scene.height, scene.width * SLIDE[1] / SLIDE[0])
-        assert CELL_TEXT * 1080 / height >= 28
-        assert scene.width >= 0.8 * height * SLIDE[0] / SLIDE[1]
+        value, fill = value_and_fill(scene)
+        assert value >= 28
+        assert fill >= 0.8

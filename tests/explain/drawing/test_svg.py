@@ -187,6 +187,26 @@ def test_an_image_of_a_size_has_so_many_pixels(run: Run, folder: Path) -> None:
     assert struct.unpack(">2I", (folder / "p.png").read_bytes()[16:24]) == (1280, 720)
 
 
+@pytest.mark.parametrize("size", ["1920x1080", "1366x768", "854x480"])
+def test_a_size_may_have_the_ratio_that_is_asked_for(run: Run, folder: Path, size: str) -> None:
+    ran = run(*CALL, "--size", size, "--aspect", "16:9", "--save", "p.svg")
+
+    assert ran.status == 0
+    width, height = size.split("x")
+    assert f'width="{width}" height="{height}"' in (folder / "p.svg").read_text(encoding="utf-8")
+
+
+def test_a_picture_beside_those_of_steps_has_their_places(run: Run, folder: Path) -> None:
+    run(*CALL, "--aspect", "16:9", "--save", "s-{n}.svg", "--save", "all.svg")
+
+    step, whole = (
+        Picture((folder / name).read_text(encoding="utf-8")) for name in ("s-1.svg", "all.svg")
+    )
+    assert whole.root.attrib["viewBox"] == step.root.attrib["viewBox"]
+    cells = {name: each[3:7] for name, each in whole.drawn.items() if "cell" in each.kinds}
+    assert cells.items() <= {name: each[3:7] for name, each in step.drawn.items()}.items()
+
+
 def test_a_picture_of_each_step_differs_in_its_path_alone(run: Run, folder: Path) -> None:
     ran = run(*CALL, "--aspect", "16:9", "--save", "s-{n}.svg", "--save", "all.svg")
 
@@ -224,11 +244,22 @@ def test_an_animation_shows_each_step_without_a_script(run: Run, folder: Path) -
     ("words", "message"),
     [
         (["--size", "1920"], "`--size` is `1920`: expected a width and a height such as 1920x1080"),
-        (["--size", "16x9", "--aspect", "4:3"], "`--aspect` and `--size` exclude each other"),
+        (
+            ["--size", "16x9", "--aspect", "4:3"],
+            "`--size 16x9` does not have the ratio `--aspect 4:3`: expected one of them, or two",
+        ),
         (["--theme", "blue"], "expected light, dark or transparent"),
         (["--arrows", "some"], "expected auto, all, path or none"),
         (["--animate", "--save", "p.png"], "`--animate` is of drawings alone"),
-        (["--save", "p-{n}.txt"], "`--save` is of drawings alone"),
+        (["--save", "p-{n}.txt"], "`--save` of {n} is of drawings alone"),
+        (
+            ["--animate", "--save", "p-{n}.svg"],
+            "`--animate` and `--save` of {n} exclude each other",
+        ),
+        (
+            ["--theme", "dark", "--save", "p.svg", "--save", "p.html"],
+            "`--theme` is of drawings alone: expected `--save` of .svg, .png or .pdf",
+        ),
         (["--theme", "dark"], "`--theme` is of a saved picture: expected `--save` too"),
     ],
 )
