@@ -288,9 +288,12 @@ class PanelDrawing:
         ids, stops = list[str](), list[scene.Stop]()
         for end in self._ends(link):
             if end is None:
-                box = scene.turned(self.outside) if self._down else self.outside
+                frame = box = scene.turned(self.outside) if self._down else self.outside
+                if self._data.subtitle_height:  # lines come in before the names of facets
+                    start = self._data.y if self._down else self._data.x
+                    frame = box._replace(x=start, width=box.right - start)
                 ids.append(scene.slice_id(OUTSIDE_PLACE, self.panel.at))
-                stops.append(scene.Stop(box, box))
+                stops.append(scene.Stop(box, frame))
             else:
                 ids.append(end.id)
                 stops.append(end.stop(lanes))

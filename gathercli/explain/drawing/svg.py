@@ -348,10 +348,13 @@ def _cell(cell: GridCell, *, is_slide: bool) -> str:
     elif cell.color in _STRIPED:
         start, length = f"M{number(cell.box.x + 3)} {number(y)}", number(cell.box.width - 6)
         parts.append(path(f"{start}h{length}", class_="stripes"))
-    parts.append(text(x, y + 7 + is_slide, cell.text))
+    width, room = text_width(cell.letter, 12), x - cell.box.x
+    room -= text_width(cell.text, panel.SLIDE_TEXT if is_slide else panel.CELL_TEXT) / 2
+    above = is_slide + 2 * (bool(cell.letter) and width + 3.7 > room)  # letters above the value
+    parts.append(text(x, y + 7 + above, cell.text))
     if cell.letter:
-        middle = cell.box.x + 4 + text_width(cell.letter, 12) / 2
-        parts.append(text(middle, cell.box.y + 12 - is_slide, cell.letter, class_="letter"))
+        at = cell.box.x + 4 + width / 2, cell.box.y + 12 - min(above, 1)
+        parts.append(text(*at, cell.letter, class_="letter"))
     kinds = _classes("cell", fate, *cell.kinds, color=cell.color)
     return element("g", *parts, id=cell.id, class_=kinds)
 
