@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -169,8 +169,10 @@ class _Places:
         return AxisOutliers(along, ends, below, above)
 
 
-def number_line(axis: AxisOutliers, x: float, y: float) -> Drawn:
-    """Draw the number line of one axis, with its legal range, from its upper left corner."""
+def number_line(
+    axis: AxisOutliers, x: float, y: float, does: Callable[[int], str] = "refused".format
+) -> Drawn:
+    """Draw the number line of one axis, and what becomes of its values, from its upper left."""
     below, above = _some(axis.below[::-1])[::-1], _some(axis.above)
     labels = (text_width(label_of(each), LABEL_SIZE, mono=False) for each in (*below, *above))
     slot = max(_SLOT_WIDTH, max(labels, default=0) + 40)
@@ -183,9 +185,9 @@ def number_line(axis: AxisOutliers, x: float, y: float) -> Drawn:
         ruled(band.right, middle, box.right, middle, "thick"),
     ]
     for number, each in enumerate(below):
-        elements += _mark(each, band.x - slot * (len(below) - number - 0.4), middle)
+        elements += _mark(each, band.x - slot * (len(below) - number - 0.4), middle, does)
     for number, each in enumerate(above):
-        elements += _mark(each, band.right + slot * (number + 0.6), middle)
+        elements += _mark(each, band.right + slot * (number + 0.6), middle, does)
     if axis.legal is not None:
         elements += _range(band, *axis.legal)
     return box, elements
@@ -205,9 +207,10 @@ def _range(band: Box, low: int, high: int) -> Iterator[str]:
         yield axis_label(band.x + band.width / 4, band.y + 13, "from the end")
 
 
-def _mark(each: Outliers, x: float, y: float) -> Iterator[str]:
+def _mark(each: Outliers, x: float, y: float, does: Callable[[int], str]) -> Iterator[str]:
     """Yield the mark of a group of illegal indices on the line at y."""
-    diamond = path(f"M{x:.1f} {y - 9:.1f}l9 9l-9 9l-9 -9Z", class_="outlier")
+    kind = f"outlier {_kind(does(int(each.least)))}"
+    diamond = path(f"M{x:.1f} {y - 9:.1f}l9 9l-9 9l-9 -9Z", class_=kind)
     words = f"{label_of(each)}: {counted(each.number, 'index', 'indices')}"
     yield element("g", tooltip(words), diamond)
     yield axis_label(x, y - 16, f"\N{MULTIPLICATION SIGN}{grouped(each.number)}")
@@ -250,7 +253,7 @@ def illegal_chart(
             if along.component is not None:
                 words = f"component {along.component}: {words}"
             chart.add_text(CHART_MARGIN, y, words, "title")
-            chart.add(*number_line(axis, CHART_MARGIN, y + 8))
+            chart.add(*number_line(axis, CHART_MARGIN, y + 8, fate(call, along)))
     chart.add_text(CHART_MARGIN, chart.box.bottom + 34, "verdicts", "title")
     names = max(text_width(name, LABEL_SIZE) for name, _ in verdicts)
     for name, verdict in verdicts:
@@ -313,7 +316,7 @@ class _MapPanel:
             parts, kind, value = [rect(box)], "cell small", self._values[row, column]
             if first is not None:
                 parts = [tooltip(_words(first)), *parts, path(hatch(box), class_="hatch")]
-                kind, value = f"{kind} {_kind(first)}", first.value
+                kind, value = f"{kind} {_kind(first.does)}", first.value
             x, y = box.center
             return element("g", *parts, text(x, y + 4, str(value)), class_=kind)
         if first is None:
@@ -330,10 +333,14 @@ class _MapPanel:
         x, y = self._map.x, self._map.bottom + 12
         box = Box(x, y, 14, 14)
         if self._values is not None:
-            fates = sorted({each.does for each in self._places.first.values()})
-            yield from swatch(box, "plain", ", ".join(fates) or f"all {self._others}")
-            if fates:
-                yield path(hatch(box, 5), class_="hatch")
+            fates = {each.does: _kind(each.does) for each in self._places.first.values()}
+            if not fates:
+                yield from swatch(box, "plain", f"all {self._others}")
+            for does, kind in sorted(fates.items()):  # as the cells are marked
+                marks = swatch(box, "plain", does)
+                lines = path(hatch(box, 5), class_="hatch")
+                yield element("g", *marks, lines, class_=f"swatch {kind}")
+                box = box._replace(x=box.right + 24 + text_width(does, LABEL_SIZE, mono=False))
             return
         for place, words in ((1.0, f"few {self._noun}"), (0.0, f"all {self._noun}")):
             color = Scale(0, 1).color(place)
@@ -350,7 +357,7 @@ def wrong_chart(array: AnyArray, wrong: Iterable[AnyArray], lines: Sequence[str]
 
     `wrong` yields the flat positions of its wrong cells, block by block, in order.
     """
-    heading, *words = lines
+    heading, *words = lines[0].replace("   ", " · "), *lines[1:]
     chart = Chart("Where the output is wrong", " ".join(lines), heading)
     sizes = product(array.shape[:-1]), array.shape[-1] if array.ndim else 1
     if product(sizes):
@@ -378,7 +385,7 @@ def _words(each: Illegal) -> str:
     return f"{each.value} at {cell(each.at)}, {each.does}"
 
 
-def _kind(each: Illegal) -> str:
+def _kind(does: str) -> str:
     """Return the class of an index: ``refused``, or ``filled`` for one that has another fate."""
     refusals = [WRONG, *(policy.done for policy in OutOfRange if policy.refuses)]
-    return "refused" if each.does in refusals else "filled"
+    return "refused" if does in refusals else "filled"

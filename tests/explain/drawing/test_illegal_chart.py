@@ -225,6 +225,18 @@ def test_illegal_indices_are_hatched_with_their_values_and_places(run: Run, fold
     assert "2 of 4 indices outside -5..4" in words(root)
 
 
+@pytest.mark.parametrize(("version", "kind"), [("openvino-8", "filled"), ("onnx-13", "refused")])
+def test_the_legend_and_the_line_mark_an_index_as_its_cell_does(
+    run: Run, folder: Path, version: str, kind: str
+) -> None:
+    root = drawn(run, folder, "gather", "[1,2]", "[5]", "-V", version)
+
+    every = [each.get("class") or "" for each in root.iter()]
+    assert {f"cell small {kind}", f"swatch {kind}", f"outlier {kind}"} <= {*every}
+    other = {"filled": "refused", "refused": "filled"}[kind]
+    assert not [each for each in every if other in each]
+
+
 def test_refused_indices_have_the_color_of_refusals(run: Run, folder: Path) -> None:
     root = drawn(run, folder, "gather", "[1,2]", "[5]", "-V", "onnx-13")
 

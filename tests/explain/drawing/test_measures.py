@@ -214,7 +214,7 @@ def test_no_arrow_crosses_a_cell_a_word_or_the_grid_of_another_tensor(
 @pytest.mark.parametrize("version", ["openvino-8", "numpy.getitem_nd"])
 def test_a_line_to_the_place_outside_passes_no_name_of_a_facet(version: str) -> None:
     tuples = [[[-4, -2, 4]], [[-2, 0, -4]], [[-5, 1, 3]], [[1, -1, 4]]]
-    data = np.arange(50).reshape(5, 1, 5, 2)
+    data = np.arange(50).reshape(5, 1, 5, 2) * 7
     explanation = explain("gather-nd", data, tuples, version=version)
 
     scene = scene_of(explanation, Look(None), aspect=SLIDE)
