@@ -30,7 +30,7 @@ from gathercli.explain.panel import (
     View,
 )
 from gathercli.explain.provenance import Fate
-from gathercli.explain.selection import ROW_LIMITS, sizes
+from gathercli.explain.selection import ROW_LIMITS, examples, sizes
 from gathercli.explain.terminal.layout import joined, letter_style, text_of, widest
 from gathercli.spec.call import Operand
 from gathercli.spec.shapes import Shape, cell
@@ -87,9 +87,9 @@ class BeamView(View):
         if table := _table(selection, room):
             yield from [[], *table]
         yield from joined(_legend(selection, panels, room), room)
-        if examples := self.examples(selection, panels):
+        if traced := examples(self, selection.look, panels):
             yield [("a cell copies the token of its beam at its step:", "dim")]
-            yield from examples
+            yield from traced
 
     def parts(self, selection: BeamSelection, *, drawn: bool) -> PictureParts:
         """Count the cells, and of a drawing the batches, in a picture."""

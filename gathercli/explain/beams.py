@@ -291,7 +291,6 @@ def _tensor(
         floats=provenance.step_ids.dtype.kind is Kind.FLOAT,
         named=lambda at: (at[0], b, at[1]),
         titles=[(f"{name}[:,{b},:]", "title")],
-        title_words=[f"{name}[:,{b},:]"],
         lane=_BEAM_LANE,
     )
 

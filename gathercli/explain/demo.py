@@ -6,6 +6,7 @@ import json
 import os
 import re
 from functools import cache, partial
+from itertools import zip_longest
 from string import Template
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -25,8 +26,6 @@ from gathercli.text import clean, closest, listed
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from gathercli.explain.drawing.scene import Scene
-    from gathercli.explain.panel import Look
     from gathercli.explain.provenance import Provenance
     from gathercli.io.jobs import Job
 
@@ -37,10 +36,10 @@ ANSWER: Final = "Answer"
 
 MODEL: Final = "encoder.onnx"  # of the lesson on models, which `--save` writes
 _WRAP: Final[Any] = {"break_on_hyphens": False, "break_long_words": False}
-_HEADING_SIZE: Final = 22  # pixels of a bold heading of a drawing
 _TERM_COLUMNS: Final = 12  # the columns of a label beside its text
 
 MOST_LESSON_COLUMNS: Final = 100
+_QUESTION_COLUMNS: Final = 40  # the fewest of a question beside its picture
 
 
 class DemoLesson(NamedTuple):
@@ -85,30 +84,30 @@ def jobs_of(name: str) -> list[Job]:
     return [job for job in jobs(tour("lessons.jsonl")) if job.id.partition("/")[0] == name]
 
 
-def _terms(terms: Mapping[str, str]) -> Text:
+def _terms(terms: Mapping[str, str], width: int) -> Text:
     """Lay out labels with their text beside them; code without blanks stays on its line."""
     text, blanks = Text(), " " * _TERM_COLUMNS
     for label, words in terms.items():
-        lines = wrap(words, _width(), initial_indent=blanks, subsequent_indent=blanks, **_WRAP)
+        lines = wrap(words, width, initial_indent=blanks, subsequent_indent=blanks, **_WRAP)
         text.append(label.ljust(_TERM_COLUMNS), "bold").append("\n".join(lines).lstrip() + "\n")
     return text
 
 
-def _filled(words: str) -> str:
-    return "\n".join(wrap(words, _width(), break_on_hyphens=False))
+def _filled(words: str, width: int) -> str:
+    return "\n".join(wrap(words, width, break_on_hyphens=False))
 
 
-def _command(line: str) -> Text:
-    return Text().append("$ ", "dim").append(_folded(line, "    ") + "\n", "bold")
+def _command(line: str, width: int) -> Text:
+    return Text().append("$ ", "dim").append(_folded(line, "    ", width) + "\n", "bold")
 
 
-def _folded(command: str, indent: str) -> str:
+def _folded(command: str, indent: str, width: int) -> str:
     """Break a command line into lines that can be pasted.
 
     An option stays with its value; a literal longer than a line breaks after a row if possible,
     or else after a comma.
     """
-    room, lines = _width() - len(indent) - 2, [""]
+    room, lines = width - len(indent) - 2, [""]
     for word in re.findall(r"--?[A-Za-z][\w-]* [^-'\s]\S*|\S+", command):
         rows = [word] if len(word) <= room else re.findall(r".+?\],|.+", word)
         pieces = [[row] if len(row) <= room else re.findall(r"[^,]+,?", row) for row in rows]
@@ -213,28 +212,11 @@ def _figure(provenance: Provenance[Any], style: str, lesson: DemoLesson) -> str:
     from gathercli.explain.panel import Look
 
     look = Look(PICTURE_WIDTH)
-    scene = _headed(scene_of(provenance, look, has_steps=False), provenance, brief=lesson.brief)
+    scene = scene_of(provenance, look, has_steps=False, brief=lesson.brief)
     host = interactive(provenance, look, scene, '<script src="page.js"></script>', strict=True)
     host = host.replace("@media(", "@media screen and (")  # paper is light
     host = host.replace("<div ", f'<div data-lesson="{lesson.name}" ', 1)
     return host.replace("</style></template>", f"{style}</style></template>")
-
-
-def _headed(scene: Scene, provenance: Provenance[Any], *, brief: bool) -> Scene:
-    """Name the operator of a drawing, and in small its version; leave out what comes later."""
-    from gathercli.explain.drawing.scene import Caption, text_width
-
-    op, captions = provenance.call.op, list[Caption]()
-    for each in scene.captions:
-        if each.kind == "heading":
-            words = each.text.split("   ")[1:]
-            words = [word for word in words if not brief or not word.endswith(" 0")]
-            name = "   ".join([op.name, *words])
-            x = each.x + text_width(name, _HEADING_SIZE) + 24
-            captions += [each._replace(text=name), Caption(x, each.y, op.id, "note")]
-        elif not brief or not each.text.startswith("shape of out"):
-            captions.append(each)
-    return scene._replace(captions=captions)
 
 
 def _names() -> Text:
@@ -256,7 +238,7 @@ def _one(number: int, *, is_first: bool, answer: bool) -> Text:
     text = _screen(number, tries, answer=answer)
     if is_first:
         words = f"More lessons: {', '.join(_NAMES[1:])}; `gathercli demo --all` shows them in turn."
-        text.append(f"\n{_filled(words)}\n", "dim")
+        text.append(f"\n{_filled(words, _width())}\n", "dim")
     return text
 
 
@@ -300,46 +282,69 @@ def _all(errors: ErrorOptions) -> Answer:
         texts.append(Text().append("Answers\n", "bold"))
         for n, lesson in enumerate(LESSONS):
             text = Text().append(f"{_title(n)}\n", "bold")
-            texts.append(text.append_text(_question(lesson, answer=True)))
+            texts.append(text.append_text(_question(lesson, _width(), answer=True)))
         return Answer(lambda _, color: "\n".join(rendered(text, color=color) for text in texts))
     color = wants_color(errors.color, STDOUT)
 
     def lines(text: Text) -> list[str]:
-        return rendered(folded(text, _width()), color=color).splitlines()
+        return rendered(folded(text, width_of(STDOUT) or _width()), color=color).splitlines()
 
-    def screens(number: int) -> Iterator[tuple[str, str]]:
-        """Yield the screens of a lesson, its question the last, each with that of its answer."""
-        lesson = LESSONS[number]
-        whole = lines(_screen(number, _tries(lesson)))
-        answered = lines(_screen(number, [], answer=True))
-        if max(len(whole), len(answered)) <= room():
-            yield "\n".join(whole), "\n".join(answered)
-            return
-        asked = ["\n".join(lines(_asked(number, room(), answer=each))) for each in (False, True)]
-        text = _screen(number, _tries(lesson), asks=False)
-        for page in _pages(lines(text), room()):
-            yield "\n".join(page), asked[1]
-        yield asked[0], asked[1]
+    def screens(number: int) -> Iterator[tuple[int, str]]:
+        """Yield the number of a lesson with each of its screens, its question the last."""
+        whole = lines(_screen(number, _tries(LESSONS[number])))
+        if len(whole) > room():
+            text = _screen(number, _tries(LESSONS[number]), asks=False)
+            for page in _pages(lines(text), room()):
+                yield number, "\n".join(page)
+            whole = lines(_asked(number, room(), answer=False))
+        yield number, "\n".join(whole)
 
-    pages = [page for number in range(len(LESSONS)) for page in screens(number)]
+    pages = [(0, "")]
+
+    def lay(at: int) -> tuple[int, int]:
+        """Lay out all screens; return where that of a lesson is now, and how many there are."""
+        number, _ = pages[at]
+        pages[:] = [each for n in range(len(LESSONS)) for each in screens(n)]
+        return [n for n, _ in pages].index(number), len(pages)
+
+    def answered(at: int) -> str:
+        return "\n".join(lines(_asked(pages[at][0], room(), answer=True)))
+
     with Keys() as keys:
-        keys.walk(len(pages), lambda n: pages[n][0], lambda n: pages[n][1])
+        keys.walk(lay, lambda at: pages[at][1], answered)
     return Answer(lambda *_: "")
 
 
 def _asked(number: int, most: int, *, answer: bool) -> Text:
-    """Lay out a question below the pictures that leave room for its answer in `most` lines."""
+    """Lay out a question beside or below the pictures that leave room for its answer."""
+    from gathercli.explain.panel import Look
     from gathercli.explain.terminal.picture import picture_of
 
-    lesson = LESSONS[number]
-    text = Text().append(f"{_title(number)}\n\n", "bold")
-    left = most - 3 - _question(lesson, answer=True).plain.count("\n")
-    for provenance in provenances(lesson):
-        picture = picture_of(provenance, _look(), brief=True)
-        left -= picture.plain.count("\n")
-        if left >= 0:
-            text.append_text(picture)
-    return text.append("\n").append_text(_question(lesson, answer=answer))
+    lesson, text = LESSONS[number], Text().append(f"{_title(number)}\n\n", "bold")
+    columns = width_of(STDOUT) or MOST_LESSON_COLUMNS
+
+    def pictures(width: int, count: int) -> Text:
+        drawn = Text()
+        for provenance in provenances(lesson):
+            picture = picture_of(provenance, Look(width), brief=True)
+            if f"{drawn}{picture}".count("\n") <= count:
+                drawn.append_text(picture)
+        return drawn
+
+    if columns > MOST_LESSON_COLUMNS:
+        lines = pictures(columns - _QUESTION_COLUMNS - 4, most - 2).split("\n")
+        start = max(line.cell_len for line in lines) + 4
+        words, answered = (
+            _question(lesson, columns - start, answer=each).split("\n") for each in (answer, True)
+        )
+        if len(lines) > 1 and start <= columns - _QUESTION_COLUMNS and len(answered) < most:
+            for line, more in zip_longest(lines, words, fillvalue=Text()):
+                text.append_text(line).append(" " * (start - line.cell_len)).append_text(more)
+                text.append("\n")
+            return text
+    left = most - 3 - _question(lesson, _width(), answer=True).plain.count("\n")
+    text.append_text(pictures(_width(), left)).append("\n")
+    return text.append_text(_question(lesson, _width(), answer=answer))
 
 
 def _pages(lines: list[str], most: int) -> Iterator[list[str]]:
@@ -361,15 +366,15 @@ def _title(number: int) -> str:
     return f"{number + 1} of {len(LESSONS)}   {lesson.name}: {lesson.title}"
 
 
-def _question(lesson: DemoLesson, *, answer: bool) -> Text:
+def _question(lesson: DemoLesson, width: int, *, answer: bool) -> Text:
     """Lay out a question, and its answer with its proof: commands and their output."""
-    text = _terms({QUESTION: lesson.terms[QUESTION]})
+    text = _terms({QUESTION: lesson.terms[QUESTION]}, width)
     if not answer:
         return text
-    text.append_text(_terms({ANSWER: lesson.answer}))
+    text.append_text(_terms({ANSWER: lesson.answer}, width))
     for line, output in lesson.proof:
-        text.append_text(_command(line))
-        text.append("".join(f"{_filled(words)}\n" for words in output.splitlines()))
+        text.append_text(_command(line, width))
+        text.append("".join(f"{_filled(words, width)}\n" for words in output.splitlines()))
     return text
 
 
@@ -382,35 +387,31 @@ def provenances(lesson: DemoLesson) -> Iterator[Provenance[Any]]:
             yield provenance_of(open_call.bound)
 
 
-def _look() -> Look:
-    from gathercli.explain.panel import Look
-
-    return Look(width_of(STDOUT) and _width())
-
-
 def _screen(
     number: int, tries: Sequence[tuple[str, str]], *, answer: bool = False, asks: bool = True
 ) -> Text:
     """Lay out a lesson, with sentences that fit the width and colours in the picture alone."""
+    from gathercli.explain.panel import Look
     from gathercli.explain.terminal.picture import picture_of
 
-    lesson, width = LESSONS[number], _width()
-    text = Text().append(f"{_title(number)}\n", "bold").append(f"{_filled(lesson.says)}\n\n")
+    lesson, width, look = LESSONS[number], _width(), Look(width_of(STDOUT) and _width())
+    text = Text().append(f"{_title(number)}\n", "bold").append(f"{_filled(lesson.says, width)}\n\n")
     for line, provenance in zip(lesson.commands, provenances(lesson), strict=True):
         # A default of the environment would draw another version.
         asks_version = os.environ.get(VARIABLE) and " -V " not in line
         version = f" -V {provenance.call.op.id}" if asks_version and ".onnx" not in line else ""
-        text.append_text(_command(line + version))
-        text.append_text(picture_of(provenance, _look(), brief=lesson.brief)).append("\n")
+        text.append_text(_command(line + version, width))
+        text.append_text(picture_of(provenance, look, brief=lesson.brief)).append("\n")
     if lesson.table:
         text.append(f"{columns(lesson.table, width)}\n")
-    text.append_text(_terms({k: words for k, words in lesson.terms.items() if k != QUESTION}))
+    others = {label: words for label, words in lesson.terms.items() if label != QUESTION}
+    text.append_text(_terms(others, width))
     if asks:
-        text.append_text(_question(lesson, answer=answer))
+        text.append_text(_question(lesson, width, answer=answer))
     if tries:
         text.append("\nTry\n", "bold")
     for line, shows in tries:
         between = "   " if len(line) + len(shows) + 7 <= width else "\n      "
-        text.append("  " + _folded(line, "      "))
+        text.append("  " + _folded(line, "      ", width))
         text.append(f"{between}{shows}\n", "dim")
     return text

@@ -49,15 +49,14 @@ def gather_panel(selection: Selection, at: tuple[int, ...]) -> panel.Panel:
     Where coordinates stay, rows and columns of the tensors line up.
     """
     provenance, lead = selection.provenance, selection.lead
+    down = _flows_down(selection)
     picks = {pick.at: pick for pick in _picks(selection, at)}
     traces = _traces(selection, at)
     every = [link for pick in picks.values() for link in pick.links]
     enters = {link.names[1] for link in every if _is_cell(link.target, lead)}
     leaves = {link.names[0] for link in every if _is_cell(link.source, lead)}
-    down, rank = selection.look.down, len(provenance.data.shape) - lead
-    if down is None:
-        down = _flows_down(provenance, lead)
-    lined_up = provenance.picks_cells and not provenance.is_tuple and rank > 1
+    is_vector = len(provenance.data.shape) - lead == 1
+    lined_up = provenance.picks_cells and not provenance.is_tuple and not is_vector
     tensors = []
     for tensor in (
         _data_tensor(selection, at),
@@ -65,20 +64,13 @@ def gather_panel(selection: Selection, at: tuple[int, ...]) -> panel.Panel:
         _out_tensor(selection, at, picks, traces),
     ):
         name = tensor.name
-        upright = {
-            provenance.name: not down,
-            provenance.data_name: not down and rank == 1,
-            panel.OUT: _out_is_upright(provenance, lead, down=down),
-        }
-        arrow = "↓" if upright.get(name, False) else "→"  # of the last axis of data
+        arrow = "↓" if tensor.upright else "→"  # of the last axis of data
         titles = [(words.replace("→", arrow), kind) for words, kind in _titles(provenance, tensor)]
         drawn = tensor._replace(
             titles=titles,
-            title_words=[words for words, _ in titles],
             # the titles of indices do not reach where arrows leave
             title_part={provenance.name: 1.0, provenance.data_name: 0.5}.get(name, 0.0),
             replaced=provenance.axes if name == provenance.data_name else (),
-            upright=upright.get(name, False),
             lane=_LANE if name in leaves | enters else 0,
             has_entries=name in enters,
         )
@@ -141,8 +133,8 @@ def _tensor(
         provenance.name: (provenance.index_shape, selection.indices, call.inputs[provenance.name]),
         panel.OUT: (provenance.panel_shape, selection.out, out),
     }[name]
-    inner = tuple(coordinates[lead:])
-    place = _place({d - lead for d in labelled if d >= lead}, len(inner))
+    inner, upright = tuple(coordinates[lead:]), _is_upright(selection, name)
+    place = _place({d - lead for d in labelled if d >= lead}, len(inner), upright=upright)
     if place is panel.Placement.COLUMN and not selection.letters:
         place = panel.Placement.ROW  # there are no labels to stand above columns
     return panel.PanelTensor(
@@ -157,6 +149,7 @@ def _tensor(
         here=provenance.ends(selection.current).get(name),
         floats=data.dtype.kind is Kind.FLOAT and not is_index,
         left=data.dtype is STRING and not is_index,
+        upright=upright,
     )
 
 
@@ -214,8 +207,7 @@ def _out_tensor(
     # Without panels, each row or facet that comes from one place has a note on it.
     whole = not lead and selection.look.here is None and bool(tensor.shape)
     noted = whole and tensor.place in (panel.Placement.ROW, panel.Placement.FACET)
-    across = provenance.out_is_row(lead)
-    return tensor._replace(note=note if noted else None, across=across, named=provenance.joined)
+    return tensor._replace(note=note if noted else None, named=provenance.joined)
 
 
 def _picked(selection: Selection, pick: Pick, text: str) -> panel.PanelCell:
@@ -268,12 +260,13 @@ def _titles(provenance: GatherProvenance, tensor: panel.PanelTensor) -> list[pan
     return lines
 
 
-def _out_is_upright(provenance: GatherProvenance, lead: int, *, down: bool) -> bool:
-    """Return whether an output that is a vector is a column: as what it comes from is."""
-    inner = provenance.dim_map[lead:]
-    if not inner or inner[0][1] is not None:
-        return not down
-    return provenance.data_dim(inner[0][0] or 0) == len(provenance.data.shape) - 2
+def _is_upright(selection: Selection, name: str) -> bool:
+    """Return whether a tensor that is a vector is a column: an output as what it comes from."""
+    provenance, inner = selection.provenance, selection.provenance.dim_map[selection.lead :]
+    rank, down = len(provenance.data.shape), _flows_down(selection)
+    if name == panel.OUT and inner and inner[0][1] is None:
+        return provenance.data_dim(inner[0][0] or 0) == rank - 2
+    return (name != provenance.data_name or rank - selection.lead == 1) and not down
 
 
 def _path(provenance: GatherProvenance, at: tuple[int, ...], trace: Trace | None) -> panel.Path:
@@ -410,24 +403,26 @@ def _sentence(provenance: GatherProvenance, pick: Pick) -> str:
     return f"{name} = {panel.index_text(pick.k)} picks {panel.unit_text(pick.unit)} for {to}."
 
 
-def _flows_down(provenance: GatherProvenance, lead: int) -> bool:
+def _flows_down(selection: Selection) -> bool:
     """Return whether indices stand above `data` instead of beside it.
 
     So do those that pick columns, and those whose column stays, so that arrows are short.
     """
-    rank = len(provenance.data.shape)
+    provenance, rank = selection.provenance, len(selection.provenance.data.shape)
+    if selection.look.down is not None:
+        return selection.look.down
     if not provenance.axes:
         return False
-    if rank - lead == 1:
+    if rank - selection.lead == 1:
         return True
     if provenance.is_tuple:
         return False
     return provenance.axis == rank - (2 if provenance.picks_cells else 1)
 
 
-def _place(labelled: set[int], rank: int) -> panel.Placement:
+def _place(labelled: set[int], rank: int, *, upright: bool) -> panel.Placement:
     if rank < 2:
-        return panel.Placement.ROW
+        return panel.Placement.CELL if labelled and not upright else panel.Placement.ROW
     inner = {d for d in labelled if d >= rank - 2}
     if not inner:
         return panel.Placement.FACET if labelled else panel.Placement.ROW

@@ -194,12 +194,7 @@ class GatherProvenance(Provenance[Trace]):
         return {self.data_name: trace.data, self.name: trace.indices, "out": self.apart(trace.out)}
 
     def unit(self, at: Sequence[int], position: Index | None) -> Unit | None:
-        """Return the unit that the index at `at` picks; None if it points nowhere.
-
-        >>> from gathercli import explain
-        >>> explain("gather", [[1, 2], [3, 4]], [1], axis=1).unit((0,), 1)
-        (None, 1)
-        """
+        """Return the unit that the index at `at` picks; None if it points nowhere."""
         if position is None:
             return None
         unit = self._shared(at) | dict(zip(self.axes, numbers(position), strict=True))

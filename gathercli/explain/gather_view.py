@@ -34,7 +34,7 @@ from gathercli.explain.panel import (
     writer,
 )
 from gathercli.explain.provenance import Fate
-from gathercli.explain.selection import ROW_LIMITS, Selection, lead_of, sizes
+from gathercli.explain.selection import ROW_LIMITS, Selection, examples, lead_of, sizes
 from gathercli.explain.terminal.layout import joined, letter_style
 from gathercli.report import header
 from gathercli.spec.shapes import Shape, cell, product
@@ -97,9 +97,9 @@ class GatherView(View):
     def notes(self, selection: Selection, panels: Sequence[Panel], room: int) -> Iterator[Line]:
         """Explain the letters and the marks, then trace examples."""
         lines = list(joined(self._legend(selection, panels), room))
-        if examples := self.examples(selection, panels):
+        if traced := examples(self, selection.look, panels):
             index = "tuple" if self.provenance.is_tuple else "index"
-            lines += [[(f"the {index} {self._use(' of data')}:", "dim")], *examples]
+            lines += [[(f"the {index} {self._use(' of data')}:", "dim")], *traced]
         yield from [[], *lines] if lines else []
 
     def _legend(self, selection: Selection, panels: Sequence[Panel]) -> Iterator[Line]:
@@ -128,11 +128,6 @@ class GatherView(View):
         reads = provenance.reads if provenance.data.array.size else None
         if reads is not None and len(reads.units) < product(provenance.unit_sizes):
             yield [("no letter: not read", "")]
-
-    def is_followed(self, selection: Selection, trace: Trace) -> bool:
-        """Return whether the part that an index picks is in the picture, if it picks one."""
-        unit = self.provenance.unit(trace.indices, trace.position)
-        return unit is None or unit in selection.letters
 
     def parts(self, selection: Selection, *, drawn: bool) -> PictureParts:
         """Count the cells, batches and facets in a picture."""

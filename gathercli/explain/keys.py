@@ -93,14 +93,19 @@ class Keys:
                 return _MEANING[key]
 
     def walk(
-        self, count: int, screen: Callable[[int], str], answer: Callable[[int], str] | None = None
+        self,
+        lay: Callable[[int], tuple[int, int]],
+        screen: Callable[[int], str],
+        answer: Callable[[int], str] | None = None,
     ) -> None:
-        """Show `count` screens, and move between them with keys until one quits.
+        """Show screens, and move between them with keys until one quits.
 
-        Only the first `room()` lines of a screen are shown; `answer` answers the question of one.
+        `lay` lays them out for the size of the terminal: it returns the new number of one, and the
+        number of all. Only the first `room()` lines of a screen are shown; `answer` answers the
+        question of one.
         """
-        at, answered = 0, False
-        last = count - 1
+        answered = False
+        at, count = lay(0)
         while at < count:
             text = answer(at) if answer and answered else screen(at)
             self._show(text, ("lesson" if answered else "answer") if answer else "")
@@ -111,10 +116,12 @@ class Keys:
                 return
             if key == "answer" or (key == "back" and answered):
                 answered = not answered
-            elif key != "same":
+            elif key == "same":
+                at, count = lay(at)
+            else:
                 answered = False
-                at = {"next": at + 1, "back": at - 1, "first": 0, "last": last}[key]
-                at = max(0, min(at, last))
+                at = {"next": at + 1, "back": at - 1, "first": 0, "last": count - 1}[key]
+                at = max(0, min(at, count - 1))
 
     @staticmethod
     def _show(text: str, turned: str) -> None:

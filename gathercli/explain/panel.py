@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from enum import Enum
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, TypeAlias
 
-from gathercli.explain.provenance import Fate, telling_traces
+from gathercli.explain.provenance import Fate
 from gathercli.report import header
 from gathercli.report.grid import GridWriter
 from gathercli.spec.shapes import Shape
@@ -127,7 +127,7 @@ class PanelTensor(NamedTuple):
     # from the coordinates of a row or facet to its note; None without notes
     note: Callable[[tuple[int, ...]], str] | None = None
     here: At | None = None  # the current cell; None if it is elsewhere
-    across: bool = False  # whether a vector is a row
+    upright: bool = False  # whether it stands upright if it is a vector, else it is a row
     floats: bool = False  # whether to align the points of a column
     left: bool = False  # whether to align values to the left
     # from coordinates to those of the whole tensor, if they differ
@@ -135,10 +135,8 @@ class PanelTensor(NamedTuple):
 
     # In a drawing:
     titles: Sequence[Word] = ()  # the lines above it, each with its kind
-    title_words: Sequence[str] = ()  # those for which it needs room,
-    title_part: float = 0  # and the part of that room on their left
+    title_part: float = 0  # the part on their left of the room that they need
     replaced: Collection[int] = ()  # the dimensions whose coordinate is by an index
-    upright: bool = False  # whether it stands upright if it is a vector
     lane: float = 0  # the space between its cells if arrows run there,
     has_entries: bool = False  # and whether arrows come into cells there
     text_size: float = CELL_TEXT  # of its values
@@ -234,6 +232,22 @@ class Panel(NamedTuple):
         data, indices, out = self.tensors
         return indices, data, out
 
+    @property
+    def has_rows(self) -> bool:
+        """Whether a vector is a row above or below another tensor."""
+        return self.flows_down and any(len(t.inner) == 1 and not t.upright for t in self.tensors)
+
+    @property
+    def upright(self) -> Panel:
+        """The panel with all vectors upright that are rows here, which takes less width."""
+        if not self.has_rows:
+            return self
+        data, indices, out = (
+            each._replace(upright=True, place=Placement.ROW if len(each.inner) == 1 else each.place)
+            for each in self.tensors
+        )
+        return self._replace(tensors=(data, indices, out), flows_down=False)
+
     def formed(self, titles: int | None, *, is_slide: bool) -> Panel:
         """Return the panel with at most so many titles of each tensor."""
         size = SLIDE_TEXT if is_slide else CELL_TEXT
@@ -297,7 +311,6 @@ def letter_of(number: int) -> str:
 
 
 MOST_LEGEND_LETTERS: Final = 8  # the largest number of letters in a legend
-MOST_EXAMPLES: Final = 3  # the largest number of worked examples below a picture
 # Of each kind of part how many are shown, how many there are, and its noun, one and many.
 PictureParts = list[tuple[int, int, tuple[str, ...]]]
 
@@ -382,19 +395,6 @@ class View(ABC):
     @abstractmethod
     def sentences(self, panels: Sequence[Panel]) -> Iterable[str]:
         """Say in words what each index or beam of a picture leads to."""
-
-    def is_followed(self, selection: Any, trace: Any) -> bool:
-        """Return whether an example can be followed to its place in the data."""
-        del selection, trace
-        return True
-
-    def examples(self, selection: PanelChoice, panels: Sequence[Panel]) -> list[Line]:
-        """Trace up to three cells of panels, the most telling of their kinds."""
-        every = [trace for panel in panels for trace in panel.traces.values()]
-        traces = [trace for trace in every if self.is_followed(selection, trace)]
-        examples = telling_traces(self.provenance, traces or every)[:MOST_EXAMPLES]
-        examples.sort(key=lambda trace: trace.out)
-        return [[("  ", ""), *self.trace_line(trace, selection.look)] for trace in examples]
 
     def hidden(self, selection: PanelChoice, parts: PictureParts) -> str:
         """Say how much of the output and the data is shown; nothing if all is."""

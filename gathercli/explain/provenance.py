@@ -123,13 +123,7 @@ def _no_cell(at: Sequence[object], why: str, expected: str) -> UsageError:
 def telling_traces(
     provenance: Provenance[CellTrace], traces: Iterable[CellTrace]
 ) -> list[CellTrace]:
-    """Return the most telling trace of each kind of cell, the most telling kind first.
-
-    >>> from gathercli import explain
-    >>> explanation = explain("gather", [10, 20, 30], [0, 1, 0, -1, 7])
-    >>> [trace.out for trace in telling_traces(explanation, explanation.cells())]
-    [(3,), (4,), (2,)]
-    """
+    """Return the most telling trace of each kind of cell, the most telling kind first."""
     best: dict[str, tuple[tuple[Any, ...], CellTrace]] = {}
     for trace in traces:
         kind, *rest = provenance.telling(trace)

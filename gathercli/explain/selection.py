@@ -15,13 +15,16 @@ from gathercli.explain.gather_provenance import GatherProvenance, Index, Unit, i
 from gathercli.explain.panel import (
     MOST_ARROWED_CELLS,
     Limits,
+    Line,
     Look,
+    Panel,
     PanelChoice,
+    View,
     Window,
     letter_of,
     writer,
 )
-from gathercli.explain.provenance import Provenance
+from gathercli.explain.provenance import Provenance, telling_traces
 from gathercli.report.grid import shown_positions
 from gathercli.spec.shapes import coordinates, product
 
@@ -36,6 +39,7 @@ MOST_PANELS: Final = 4
 MOST_FACETS: Final = 4
 FEW_LARGE_PARTS: Final = 2
 LARGE_TENSOR: Final = 1000
+MOST_EXAMPLES: Final = 3  # the largest number of worked examples below a picture
 MOST_AXIS_ROWS: Final = 24  # the most rows of `data` to show on an axis: those that indices pick
 MOST_WINDOW_CELLS: Final = 20_000
 MOST_WINDOW_PANELS: Final = 400  # the most cells of the output, and panels, in a window
@@ -175,7 +179,7 @@ class Selection(PanelChoice):
     def depends_on_rows(self) -> bool:
         """Whether fewer rows of indices would need less of `data`, other than fewer rows."""
         columns = self.data[-1] if self.data else ()
-        is_wide = len(columns) > self.limits[1] + 2
+        is_wide = len(columns) > self.limits[1] + 1
         return not self.look.window and (is_wide or not self.is_complete)
 
     def _choose_facets(self, at: tuple[int, ...], units: Iterable[Unit]) -> list[tuple[int, ...]]:
@@ -276,11 +280,7 @@ def shown(size: int, most: int, edge: int, here: int | None) -> Sequence[int]:
 
 
 def without_single_gaps(coords: list[int], size: int, most: int) -> list[int]:
-    """Add each coordinate that is hidden alone, unless there would be more than `most`.
-
-    >>> without_single_gaps([0, 2, 5], 7, 5), without_single_gaps([0, 2], 4, 2)
-    ([0, 1, 2, 5, 6], [0, 2])
-    """
+    """Add each coordinate that is hidden alone, unless there would be more than `most`."""
     alone = [n + 1 for n, after in pairwise([-1, *coords, size]) if after == n + 2]
     return coords if len(coords) + len(alone) > most else sorted([*coords, *alone])
 
@@ -303,6 +303,26 @@ def lead_of(provenance: GatherProvenance) -> int:
 def arrays(coords: list[tuple[int, ...]], rank: int) -> tuple[AnyArray, ...]:
     """Transpose coordinates of cells into an array for each dimension."""
     return tuple(np.array(coords, np.int64).reshape(len(coords), rank).T)
+
+
+def told(view: View, look: Look) -> list[Any]:
+    """Return the most telling traces in a wide picture; a drawing marks the way of the first."""
+    selection = view.select(look._replace(here=None), ROW_LIMITS[0], COLUMN_LIMITS[0])
+    return _telling(view, [view.panel(selection, at) for at in selection.panels])
+
+
+def _telling(view: View, panels: Sequence[Panel]) -> list[Any]:
+    whole = [trace for panel in panels for trace in panel.whole_traces]
+    every = [trace for panel in panels for trace in panel.traces.values()]
+    return telling_traces(view.provenance, whole or every)
+
+
+def examples(view: View, look: Look, panels: Sequence[Panel]) -> list[Line]:
+    """Trace up to three cells in the order of the output: those told, if any is in the panels."""
+    shown = {trace.out for panel in panels for trace in panel.traces.values()}
+    traces = [trace for trace in told(view, look) if trace.out in shown] or _telling(view, panels)
+    first = sorted(traces[:MOST_EXAMPLES], key=lambda trace: trace.out)
+    return [[("  ", ""), *view.trace_line(trace, look)] for trace in first]
 
 
 def window_cells(provenance: Provenance[Any], window: Window) -> Iterator[AnyArray]:

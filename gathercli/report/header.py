@@ -95,26 +95,31 @@ def header(call: Call, out: Shape, width: int | None) -> Text:
     return text.append_text(steps(call, out, width))
 
 
-def title(call: Call, width: int | None, *, where: str = "", room: int | None = None) -> Text:
+def title(
+    call: Call, width: int | None, *, where: str = "", room: int | None = None, last: str = ""
+) -> Text:
     """Format the version with its attributes, and the equation of an output cell.
 
-    The ranges of its letters, `where`, are on a line of their own if `room` is too narrow.
+    The ranges of its letters, `where`, are on a line of their own if `room` is too narrow. With
+    `last`, the full name or the ID of the version, that of the operator is first, and the ID leaves
+    out attributes that are 0.
     """
     from rich.text import Text
 
-    text = Text()
-    text.append(call.op.full_name, "bold")
-    if call.version_from is not None:
-        text.append(f" ({call.version_from})", "dim")
+    text = Text().append(call.op.name if last else call.op.full_name, "bold")
+    origin = "" if call.version_from is None else f" ({call.version_from})"
+    text.append(origin * (not last), "dim")
     for words in attributes(call):
-        text.append(f"   {words}")
+        is_told = last in ("", call.op.full_name) or not words.endswith(" 0")
+        text.append(f"   {words}" * is_told)
+    last += origin * bool(last)
     equation = call.family.equation(call)
     if width is not None and len(equation) > width:
         # The equation of the row, a line for each clause; its letters have no ranges.
         equation, where = call.op.equation, ""
         if len(equation) > width:
             equation = re.sub(r", (?=[\w()-]+ = )", ",\n", equation)
-    for part in filter(None, (equation, where)):
+    for part in filter(None, (equation, last, where)):
         columns = len(text.plain.rpartition("\n")[2]) + 3 + len(part)
         most = width if part is equation else room
         fits = most is None or columns <= most

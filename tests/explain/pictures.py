@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     At = tuple[int, ...]
 
-_TITLE: Final = re.compile(r"(?:data|indices|out)(?: i64\S*)?(?= {4}|$)")
+_TITLE: Final = re.compile(r"(?:^|(?<= {4}))(?:data|indices|out)(?: i64\S*)?(?= {4}|$)")
 _BATCH: Final = re.compile(r"(?:batch ([\d,]+)(?: → \d+)?|\[([\d,]+?)(?:,:)*\])(?= {4}|$)")
 _FACET: Final = re.compile(r"\[([\d,]+),:,:\](?: +(\S+))?(?: +(\S+))?")
 _NOTE: Final = re.compile(r" {3}(data\[[\d,:]*\]|zeros|refused)$")
@@ -46,6 +46,7 @@ class _Block(NamedTuple):
     tensor: str
     lead: At
     lines: list[str]
+    is_row: bool  # whether its title stands on the left of it, as where vectors are rows
 
 
 def read_picture(
@@ -69,7 +70,8 @@ def read_picture(
     read.legend.update(pair for line in lines for pair in _LEGEND.findall(line))
     for block in _blocks(lines, lead):
         rank = ranks[block.tensor]
-        has_columns = rank > 1 or (rank == 1 and block.tensor == "out" and out_is_row)
+        is_row = block.is_row or (block.tensor == "out" and out_is_row)
+        has_columns = rank > 1 or (rank == 1 and is_row)
         leading = 1 if block.tensor == "out" and out_is_joined else lead
         _read_block(read, block, leading, has_columns=has_columns, has_rows=rank > has_columns)
     return read
@@ -84,14 +86,21 @@ def _blocks(lines: list[str], lead: int) -> Iterator[_Block]:
         if lead and is_heading and not _BATCH.sub("", line).strip(" …"):
             panels = headings
         titles = list(_TITLE.finditer(line))
-        if not titles or _TITLE.sub("", line).strip() or (lead and "i64" in line):
+        if not titles or (lead and "i64" in line):
             continue
+        is_row = bool(_TITLE.sub("", line).strip())
         ends = [each.start() for each in titles[1:]] + [len(max(lines, key=len)) + 1]
-        below = lines[n + 1 : next(m for m in range(n, len(lines)) if not lines[m].strip())]
+        first = n + 1
+        if is_row:
+            first = next(m for m in range(n, 0, -1) if not lines[m - 1].strip(" …"))
+            first += bool(not _BATCH.sub("", lines[first]).strip(" …") and lead)
+        below = lines[first : next(m for m in range(n, len(lines)) if not lines[m].strip())]
         for title, end in zip(titles, ends, strict=True):
             at = next(at for start, at in reversed(panels) if start <= title.start())
-            part = [each[title.start() : end].rstrip() for each in below]
-            yield _Block(title[0].split()[0], at, [each for each in part if each.strip(" ⋮")])
+            start = title.end() if is_row else title.start()
+            part = [each[start:end].rstrip() for each in below]
+            shown = [each for each in part if each.strip(" ⋮")]
+            yield _Block(title[0].split()[0], at, shown, is_row)
 
 
 def _numbers(text: str) -> At:
@@ -117,7 +126,12 @@ def _read_block(
             columns = [int(word[0]) for word in words]
             above = {int(word[0]): above.get(word.end(), facet_label) for word in words}
         else:
-            row, note = _read_row(line, columns if has_columns else None, has_rows=has_rows)
+            row, note = _read_row(
+                line,
+                columns if has_columns else None,
+                has_rows=has_rows,
+                is_labelled=has_rows or not block.is_row,
+            )
             shown = [
                 Shown((*block.lead, *facet, *at), label or above.get(column, facet_label), text)
                 for column, (at, label, text) in zip(columns or [0], row, strict=True)
@@ -129,7 +143,7 @@ def _read_block(
 
 
 def _read_row(
-    line: str, columns: list[int] | None, *, has_rows: bool
+    line: str, columns: list[int] | None, *, has_rows: bool, is_labelled: bool
 ) -> tuple[list[Shown], str | None]:
     """Read the cells of a line by their coordinates in a facet, and the label behind them."""
     note = _NOTE.search(line)
@@ -142,7 +156,7 @@ def _read_row(
         else:
             label = re.sub("\N{MULTIPLICATION SIGN}.*", "", word)
     first: At = ()
-    row_label = pairs[0][0]
+    row_label = pairs[0][0] * is_labelled
     if has_rows:
         first, pairs = (int(pairs[0][1]),), pairs[1:]
     places = [first] if columns is None else [(*first, n) for n in columns]

@@ -30,9 +30,9 @@ def test_beams_that_share_their_first_steps_share_the_letters(run: Run) -> None:
     assert ran == (
         0,
         """\
-openvino.GatherTree-1   \
+GatherTree   \
 out[t, b, w] = step_ids[t, b, beam(t)], beam(t-1) = parent_ids[t, b, beam(t)]
-for t in 0..3, b in 0..0, w in 0..2
+openvino.GatherTree-1   for t in 0..3, b in 0..0, w in 0..2
 step_ids i64[4,1,3]   parent_ids i64[4,1,3]   max_seq_len i64[1]   end_token i64[] = 9
 out i64[4,1,3]
 

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import ast
+import fcntl
 import json
+import os
 import re
 import shlex
+import signal
+import struct
+import termios
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -13,15 +18,16 @@ import numpy as np
 import pytest
 from rich.cells import cell_len
 
+from gathercli.cli import main
 from gathercli.cli.messages import Messages
 from gathercli.cli.options import Limits
 from gathercli.compute.run import run_arrays as run_call
-from gathercli.explain.demo import LESSONS, DemoLesson, jobs_of, tour
+from gathercli.explain.demo import LESSONS, DemoLesson, _asked, jobs_of, tour
 from gathercli.explain.explained_call import of_job
 from gathercli.frameworks import every_row
 from gathercli.io.jobs import jobs
 from gathercli.ops import OPERATORS
-from tests.explain.test_keys import at_a_terminal
+from tests.explain.test_keys import Person, at_a_terminal
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -542,7 +548,7 @@ def test_a_folded_command_can_be_pasted(
     monkeypatch.setenv("COLUMNS", width)
     (command,) = (line for each in LESSONS if each.name == "embeddings" for line in each.commands)
 
-    (folded,) = re.findall(r"(?ms)^\$ (gathercli .*?)\n(?=openvino)", run("demo", "emb").out)
+    (folded,) = re.findall(r"(?ms)^\$ (gathercli .*?)\n(?=Gather\b)", run("demo", "emb").out)
 
     assert "\n" in folded
     pasted = program(folded.replace("gathercli ", "$G ", 1))
@@ -555,7 +561,7 @@ def test_a_long_tensor_breaks_between_its_rows(run: Run, monkeypatch: pytest.Mon
 
     command = run("demo", "embeddings", terminal=(1,)).out.partition("$ ")[2]
 
-    first, *rest = command.partition("\nopenvino")[0].splitlines()
+    first, *rest = command.partition("\nGather ")[0].splitlines()
     ends = [line for line in (first, *rest) if line.endswith(",")]
     assert ends
     assert all(line.endswith("],") for line in ends)
@@ -607,7 +613,7 @@ def test_a_pipe_has_every_lesson_and_the_answers_at_the_end(run: Run) -> None:
 
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)], ids=str)
-def test_keys_walk_through_the_lessons_and_show_answers_below_the_pictures(
+def test_keys_walk_through_the_lessons_and_show_answers_with_the_pictures(
     monkeypatch: pytest.MonkeyPatch, size: tuple[int, int]
 ) -> None:
     monkeypatch.setenv("COLUMNS", str(size[0]))
@@ -619,19 +625,61 @@ def test_keys_walk_through_the_lessons_and_show_answers_below_the_pictures(
 
     screens = seen.removesuffix("\x1b[?25h\x1b[?1049l").split("\x1b[2J\x1b[H")[1:]
     assert status == 0
-    questions = [screen for screen in screens if "\nQuestion " in screen]
-    asked = [screen for screen in questions if "\nAnswer " not in screen]
-    answered = [screen for screen in questions if "\nAnswer " in screen]
+    questions = [screen for screen in screens if re.search(r"(?m)(^| {4})Question ", screen)]
+    answered = [screen for screen in questions if re.search(r"(?m)(^| {4})Answer ", screen)]
+    asked = [screen for screen in questions if screen not in answered]
     for lesson in LESSONS:
         for found in (asked, answered):
             (screen,) = {each for each in found if f"of 20   {lesson.name}: " in each}
             assert re.search(r"(?m)^(indices|batch 0)\b", screen)
         assert lesson.answer.split()[0].strip("`") in screen
-        assert lesson.proof[-1][1].splitlines()[-1][:40] in screen.replace("\n", "")
+        assert lesson.proof[-1][1].splitlines()[-1][:20] in screen.replace("\n", "")
     for screen in screens:
         assert screen.count("\n") == size[1] - 1
-        other = "lesson" if "\nAnswer " in screen else "answer"
+        other = "lesson" if screen in answered else "answer"
         assert f"space: next   b: back   ?: {other}   g, G: " in screen.split("\n")[-1]
+
+
+@every_lesson
+@pytest.mark.parametrize("size", [(80, 24), (120, 24), (160, 50)], ids=str)
+def test_a_question_and_its_answer_fit_the_screen_with_a_picture(
+    monkeypatch: pytest.MonkeyPatch, size: tuple[int, int], lesson: DemoLesson
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(size[0]))
+
+    number, most = LESSONS.index(lesson), size[1] - 1
+    asked, answered = (_asked(number, most, answer=each).plain for each in (False, True))
+
+    lines = answered.splitlines()
+    assert max(len(asked.splitlines()), len(lines)) <= most
+    assert all(cell_len(line) <= size[0] for line in lines)
+    (picture,) = re.findall(r"(?m)^(?:indices|batch 0)\b.*", answered)[:1]
+    assert picture.split("    ")[0] in asked
+    beside = [line for line in lines if re.search(r"\S.* {4}Question ", line)]
+    assert len(beside) == (size[0] > 100)
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_new_size_of_the_screen_lays_the_lessons_out_again() -> None:
+    def resize() -> None:
+        fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 120, 0, 0))
+        os.kill(os.getpid(), signal.SIGWINCH)
+
+    person = Person([*[" "] * 4, resize, "?", "q"], "q: quit")
+    fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+    try:
+        status = main(["demo", "--all", "--color", "never"])
+    finally:
+        seen = person.leave()
+
+    screens = seen.replace("\x1b[?25h\x1b[?1049l", "").split("\x1b[2J\x1b[H")[1:]
+    *_, before, after, answered = screens
+    assert status == 0
+    assert (before.count("\n"), after.count("\n")) == (23, 49)
+    (name,) = re.findall(r"^(\d+ of 20   [\w-]+): ", after)
+    assert answered.startswith(name)
+    assert name in "".join(screens[:-2])
+    assert re.search(r"(?m)^\S.* Question  .*$", answered)
 
 
 @pytest.mark.parametrize(

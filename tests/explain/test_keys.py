@@ -87,7 +87,7 @@ def test_on_a_terminal_keys_walk_through_the_cells(monkeypatch: pytest.MonkeyPat
     screens = seen.split("\x1b[2J\x1b[H")[1:]
     assert status == 0
     assert {screen.split("\n")[0] for screen in screens} == {
-        "openvino.Gather-8   axis 0   batch_dims 0   out[i] = data[indices[i]]"
+        "Gather   axis 0   batch_dims 0   out[i] = data[indices[i]]   openvino.Gather-8"
     }
     assert [re.findall(r"(?m)^out\[.*   i = .$", screen)[0] for screen in screens] == [
         "out[0]   i = 0",
@@ -100,8 +100,10 @@ def test_on_a_terminal_keys_walk_through_the_cells(monkeypatch: pytest.MonkeyPat
         "out[2]   i = 2",
     ]
     assert "cell 2 of 3" in screens[1]
-    assert "A 0  [10]" not in screens[0]
-    assert "A 0  [2]          B   0  10      A 0 [30]\n" in screens[0]
+    assert "[10]" not in screens[0]
+    assert "\nindices i64[3]      A[2] B 0  A -1 → 2\n" in screens[0]
+    assert re.search(r"(?m)^data i64\[3\]         B 10  20  A.2\[30\]$", screens[0])
+    assert "\nout i64[3]          A[30] B 10  A 30\n" in screens[0]
     assert all(screen.count("\n") == 23 for screen in screens[:-1])
     assert seen.startswith("\x1b[?1049h\x1b[?25l")
     assert seen.endswith("\x1b[?25h\x1b[?1049l")

@@ -82,6 +82,14 @@ def test_the_example_of_beams_changes_its_beam() -> None:
     assert trace.step_ids == (1, 1, 1)
 
 
+def test_the_most_telling_cell_of_each_kind_comes_first() -> None:
+    explanation = gathercli.explain("gather", [10, 20, 30], [0, 1, 0, -1, 7])
+
+    traces = telling_traces(explanation, explanation.cells())
+
+    assert [trace.out for trace in traces] == [(3,), (4,), (2,)]
+
+
 def test_a_parent_without_a_beam_is_the_example() -> None:
     explanation = gathercli.explain(
         "gather-tree", [[[1, 2]], [[3, 4]]], [[[0, 0]], [[1, 7]]], [2], 9

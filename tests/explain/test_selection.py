@@ -7,8 +7,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from gathercli.explain.selection import without_single_gaps
+
 if TYPE_CHECKING:
     from tests.conftest import Run
+
+
+def test_what_is_hidden_alone_is_shown_where_there_is_room() -> None:
+    assert without_single_gaps([0, 2, 5], 7, 5) == [0, 1, 2, 5, 6]
+    assert without_single_gaps([0, 2], 4, 2) == [0, 2]
 
 
 def test_a_window_chooses_what_is_shown(run: Run) -> None:

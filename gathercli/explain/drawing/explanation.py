@@ -14,8 +14,8 @@ from gathercli.explain.drawing.panel_drawing import PanelDrawing, align, most_la
 from gathercli.explain.drawing.scene import Caption, Scene, text_width
 from gathercli.explain.explained_call import view_of
 from gathercli.explain.panel import MOST_ARROWED_CELLS, SLIDE_TEXT, Look, Panel, PanelChoice, View
-from gathercli.explain.provenance import Provenance, telling_traces
-from gathercli.explain.selection import COLUMN_LIMITS, sizes
+from gathercli.explain.provenance import Provenance
+from gathercli.explain.selection import COLUMN_LIMITS, sizes, told
 from gathercli.report import header
 from gathercli.spec.call import Operand
 from gathercli.spec.shapes import Shape
@@ -47,6 +47,7 @@ class Form(NamedTuple):
     title: str | None = None
     has_steps: bool = True  # whether the trace of the cell stands below it
     bare: bool = False  # whether it has no words but those of the tensors
+    brief: bool = False  # whether it has only those that a first lesson explains
     aspect: tuple[int, int] | None = None  # the width and the height of a slide, as a ratio
     is_sized: bool = False  # whether the values of all slides have one size
 
@@ -98,7 +99,9 @@ class _Draft:
         self._margin = _SCENE_MARGIN if form.aspect is None else 20
         self._is_plain = form.bare
         self.view = view_of(provenance)
-        self.selection, self.drawings = self._fitting(cell)
+        traces = told(self.view, look) if cell is None else [provenance.cell(*cell)]
+        self._told = traces[0] if traces else None
+        self.selection, self.drawings = self._fitting(traces[0].out if traces else None)
 
     @property
     def _head(self) -> list[Caption]:
@@ -107,7 +110,7 @@ class _Draft:
 
     def scenes(self, cells: Sequence[tuple[int, ...] | None]) -> list[Scene]:
         """Draw a scene for each cell, or for None one of a telling cell."""
-        traced = [_traced(self.provenance, self.drawings, cell) for cell in cells]
+        traced = [self._told if at is None else self.provenance.cell(*at) for at in cells]
         words, lanes = [], []
         for trace in traced:  # arrows may differ, but what stands where does not
             words.append(self._words(trace))
@@ -164,7 +167,7 @@ class _Draft:
         if any(cell.letter == mark for each in tensors for cell in each.cells.values()):
             cut.append(f"{mark} read by indices that are not shown")
         words = _notes(view, self.look, traced if form.has_steps and not self._is_plain else None)
-        if form.aspect is not None:
+        if form.aspect is not None or form.brief:
             words = [line for line in words if line.kind == "step"]
         return words + [Caption(0, 0, text, "note") for text in cut]
 
@@ -181,7 +184,7 @@ class _Draft:
             every = (
                 panel_drawings(each, same=not is_slide) for each in self._directions(selection)
             )
-            sized = [(self._size(selection, drawings, cell), drawings) for drawings in every]
+            sized = [(self._size(selection, drawings), drawings) for drawings in every]
             size, drawings = min(sized, key=itemgetter(0))
             most = 1.0
             if not is_slide and selection.cells <= MOST_ARROWED_CELLS:
@@ -208,9 +211,7 @@ class _Draft:
         panels = (self.view.panel(selection, at) for at in selection.panels)
         return [panel.formed(titles, is_slide=is_slide) for panel in panels]
 
-    def _size(
-        self, selection: PanelChoice, drawings: list[PanelDrawing], cell: tuple[int, ...] | None
-    ) -> float:
+    def _size(self, selection: PanelChoice, drawings: list[PanelDrawing]) -> float:
         """Return the size of the tensors, or of a slide, as a part of the largest."""
         if self._ratio is None:
             _, width, height = _arrange(drawings, 0, 0, None)
@@ -218,7 +219,7 @@ class _Draft:
         self.selection, self.drawings = selection, drawings
         for each in drawings:
             each.channel = _SLIDE_CHANNEL
-        words = self._words(_traced(self.provenance, drawings, cell))
+        words = self._words(self._told)
         align(drawings)
         return self._slide_height(self._layout([words])) / SLIDE_HEIGHT
 
@@ -280,7 +281,10 @@ def _heading(view: View, form: Form, *, one_line: bool) -> list[Caption]:
     """Return the title, the version with its attributes, the equation, and tensors, from x 0."""
     provenance, call, title = view.provenance, view.provenance.call, form.title
     lines = [Caption(0, -6, clean(short(title)), "note")] if title else []
-    lines += [Caption(0, 20, "   ".join([call.op.full_name, *header.attributes(call)]), "heading")]
+    words = [each for each in header.attributes(call) if not (form.brief and each.endswith(" 0"))]
+    lines += [Caption(0, 20, "   ".join([call.op.name, *words]), "heading")]
+    version = call.op.id if form.brief else call.op.full_name
+    lines.append(Caption(_right(lines[-1]) + 24, 20, version, "note"))
     x, y = (_right(lines[-1]) + _SLIDE_GAP, 20) if one_line else (0, 50)
     lines.append(Caption(x, y, provenance.equation, "equation", spans=view.spans))
     if view.panel_dims and form.aspect is None:  # the titles of tensors have no room for types
@@ -341,17 +345,6 @@ def _attempts(
             if cell not in [trace.out for panel in panels for trace in panel.whole_traces]:
                 selection = view.select(look._replace(here=cell), rows, columns)
         yield selection
-
-
-def _traced(
-    provenance: Provenance[Any], drawings: Sequence[PanelDrawing], cell: tuple[int, ...] | None
-) -> Any:
-    """Return the trace of a cell, or without one the most telling of those that are drawn."""
-    if cell is not None:
-        return provenance.cell(*cell)
-    whole = [trace for each in drawings for trace in each.panel.whole_traces]
-    traces = whole or [trace for each in drawings for trace in each.panel.traces.values()]
-    return telling_traces(provenance, traces)[0] if traces else None
 
 
 def _arrange(

@@ -53,11 +53,10 @@ function drawingOf(host) {
   return document.importNode(parsed.documentElement, true);
 }
 
-/** Return which words a drawing has: those of a lesson name the version apart, and brief ones no shape. */
+/** Return which words a drawing has: those of a first lesson, which are brief, have the ID of the version alone. */
 function formOf(svg, { version }) {
-  const heading = svg.querySelector(".heading")?.textContent;
-  const hasShape = [...svg.querySelectorAll(".note")].some((each) => each.textContent.startsWith("shape of out"));
-  return { isBare: !heading, isLesson: Boolean(heading) && !heading.startsWith(version), isBrief: !hasShape };
+  const isBare = !svg.querySelector(".heading");
+  return { isBare, isBrief: ![...svg.querySelectorAll(".note")].some((each) => each.textContent === version) };
 }
 
 /** Return the theme of a document, as its ground is light or dark. */

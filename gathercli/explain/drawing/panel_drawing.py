@@ -170,7 +170,7 @@ class PanelDrawing:
     def _overhang(self, block: TensorBlock) -> tuple[float, float]:
         """Return how far a title reaches to the left and right of its tensor."""
         part = block.tensor.title_part
-        words = (scene.text_width(each, 15, mono=False) for each in block.tensor.title_words)
+        words = (scene.text_width(each, 15, mono=False) for each, _ in block.tensor.titles)
         room = max(0.0, max(words) - block.width)
         return room * part, room * (1 - part)
 

@@ -241,7 +241,7 @@ const bounds = (list) => {
   return { x, y, width: right - x, height: bottom - y };
 };
 
-const versionAt = (heading) => heading.length * 13.24 + 24;
+const versionAt = (heading) => heading.length * 11.4 + 24;
 
 /** Return the nodes of a text with bold parts. */
 function spanned(words, spans) {

@@ -30,8 +30,8 @@ function equationOf(model, { row, D, I, axis, b }) {
   return `${cell("out", [...batch, ...i, ...s])} = ${cell("data", [...p, ...numbers, ...s])}`;
 }
 
-/** Return the heading of a picture; of a lesson the operator, with its version apart. */
-function headingOf(model, { row, attrs, axis, b }, { isLesson, isBrief }) {
+/** Return the heading of a picture, the name of the operator, with its version apart. */
+function headingOf(model, { row, attrs, axis, b }, { isBrief }) {
   const turned = (number, from) => (number === null ? "?" : number === from || from === null ? number : `${number} → ${from}`);
   const numbers = { axis: turned(attrs.axis, axis), batch_dims: turned(attrs.batch_dims, b) };
   const words = Object.keys(row.attrs).map((name) => `${name} ${numbers[name]}`);
@@ -39,7 +39,7 @@ function headingOf(model, { row, attrs, axis, b }, { isLesson, isBrief }) {
     if (model[name] !== "spec") words.push(`--${name.replaceAll("_", "-")} ${model[name]}`);
   }
   const own = words.filter((word) => !isBrief || !word.endsWith(" 0"));
-  return { heading: [isLesson ? row.name : row.full_name, ...own].join("   "), version: isLesson ? row.id : "" };
+  return { heading: [row.name, ...own].join("   "), version: isBrief ? row.id : row.full_name };
 }
 
 /** Return the places in an equation of the coordinates that an index replaces: [start, end]. */

@@ -69,7 +69,7 @@ def letter_style(color: int) -> str:
 
 def has_columns(part: panel.PanelTensor) -> bool:
     """Return whether the last dimension of a tensor runs along lines."""
-    return len(part.inner) > 1 or (part.across and bool(part.inner))
+    return len(part.inner) > 1 or (bool(part.inner) and not part.upright)
 
 
 def _heads(part: panel.PanelTensor) -> int:
@@ -128,9 +128,18 @@ def in_rows(blocks: Iterable[list[panel.Line]], room: int) -> list[panel.Line]:
 
 
 def arrange(
-    parts: Sequence[panel.PanelTensor], blocks: list[list[panel.Line]], *, stacked: bool
+    each: panel.Panel, blocks: list[list[panel.Line]], *, stacked: bool
 ) -> list[panel.Line]:
-    """Put the blocks of parts side by side with level first rows, or below each other."""
+    """Put the blocks of a panel side by side with level first rows, or below each other.
+
+    Titles stand on the left where a vector is a row.
+    """
+    parts = each.flow
+    if each.has_rows:
+        margin = max(width(title) for title, *_ in blocks)
+        for part, block in zip(parts, blocks, strict=True):
+            title = [*block[0], (" " * (margin - width(block[0])), "")]
+            block[:] = beside([[*[panel.Line()] * _heads(part), title], block[1:]])
     if stacked:
         return [line for block in blocks for line in ([], *block)][1:]
     most = max(map(_heads, parts))

@@ -25,7 +25,6 @@ from gathercli.explain.selection import COLUMN_LIMITS, WIDE_COLUMN_LIMITS
 from gathercli.explain.terminal.layout import append, arrange, draw, flat, in_rows, joined, widest
 from gathercli.report import header
 from gathercli.report.terminal import PICTURE_WIDTH, Depth
-from gathercli.spec.call import Call
 from gathercli.spec.dtypes import STRING, Kind
 from gathercli.spec.shapes import Shape, product
 from gathercli.text import grouped
@@ -36,9 +35,8 @@ def picture_of(provenance: Provenance[Any], look: Look, *, brief: bool = False) 
     call, out, view = provenance.call, Shape(provenance.shape), view_of(provenance)
     selection, panels, lines = _fitting(view, look)
     room = look.width or PICTURE_WIDTH
-    text = header.title(call, look.width, where=_ranges(provenance), room=room)
-    if brief:
-        text = _brief_title(call, room)
+    where, last = ("", call.op.id) if brief else (_ranges(provenance), call.op.full_name)
+    text = header.title(call, look.width, where=where, room=room, last=last)
     text.append_text(view.tensors(selection, room))
     text.append("\n")
     append(text, lines)
@@ -53,16 +51,6 @@ def picture_of(provenance: Provenance[Any], look: Look, *, brief: bool = False) 
             hidden = "\n".join(wrap(hidden, room, break_on_hyphens=False))  # keeps `--window`
         text.append(hidden + "\n", "dim italic")
     return text
-
-
-def _brief_title(call: Call, room: int) -> Text:
-    """Name the operator, and in small the version; give the attributes that are not 0."""
-    words = "".join(f"   {each}" for each in header.attributes(call) if not each.endswith(" 0"))
-    text = Text().append(call.op.name, "bold").append(words)
-    for part in (call.family.equation(call), call.op.id):
-        fits = len(text.plain.rpartition("\n")[2]) + 3 + len(part) <= room
-        text.append(("   " if fits else "\n") + part, "dim")
-    return text.append("\n")
 
 
 def panels_of(provenance: Provenance[Any], look: Look) -> Text:
@@ -89,11 +77,14 @@ def _fitting(view: View, look: Look) -> tuple[PanelChoice, list[Panel], list[Lin
         if fallback is not None and (1 in selection.limits or not selection.is_complete):
             continue
         panels = [view.panel(selection, at) for at in selection.panels]
-        drawn = [[draw(each, look.marks) for each in panel.flow] for panel in panels]
-        for stacked in ways:
+        layouts = [([panel.upright for panel in panels], stacked) for stacked in ways]
+        if any(panel.has_rows for panel in panels):
+            layouts.insert(0, (panels, True))
+        for turned, stacked in layouts:
             blocks = [
-                [panel.title] * bool(panel.title) + arrange(panel.flow, parts, stacked=stacked)
-                for panel, parts in zip(panels, drawn, strict=True)
+                [panel.title] * bool(panel.title)
+                + arrange(panel, [draw(each, look.marks) for each in panel.flow], stacked=stacked)
+                for panel in turned
             ]
             lines = in_rows(_with_gaps(selection, blocks), room)
             if view.without_panels:
@@ -315,9 +306,5 @@ class _Drawing:
 
 
 def level(scale: Scale, value: float, levels: str) -> str:
-    """Return the character of a number.
-
-    >>> level(Scale(0, 1), 0.55, "0123456789"), level(Scale(0, 1), 1, "0123456789")
-    ('5', '9')
-    """
+    """Return the character of a number."""
     return levels[min(len(levels) - 1, int(scale.place(value) * len(levels)))]

@@ -254,7 +254,10 @@ def test_another_version_refuses_an_index(tab: Tab, saved: Callable[..., Path]) 
     assert "index 7 at indices[3] is outside axis 0 of data, whose size is 3" in answer(tab)
     assert answer(tab).endswith("(index-range)")
     assert tab.page.locator("#indices-3.refused").count() == 1
-    assert tab.page.locator(".heading").text_content() == "onnx.Gather-13   axis 0"
+    assert tab.page.locator(".heading").text_content() == "Gather   axis 0"
+    notes = tab.page.locator(".note").all_text_contents()
+    assert "onnx.Gather-13" in notes
+    assert "openvino.Gather-8" not in notes
 
 
 def test_changes_are_undone_redone_and_reset(tab: Tab, saved: Callable[..., Path]) -> None:

@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+from gathercli.explain.heatmap import Scale
+from gathercli.explain.terminal.picture import level
+
 if TYPE_CHECKING:
     from tests.conftest import Ran, Run
 
@@ -30,6 +33,11 @@ def test_shades_and_marks_need_no_color(run: Run) -> None:
         f"1  {TIMES}{TIMES}██∞∞██\n"
         f"0 ·░▒▓█ 5   {TIMES} 1 NaN   ∞ 1 infinite\n"
     )
+
+
+def test_the_highest_level_includes_the_highest_number() -> None:
+    assert level(Scale(0, 1), 0.55, "0123456789") == "5"
+    assert level(Scale(0, 1), 1, "0123456789") == "9"
 
 
 def test_digits_and_letters_need_no_unicode(run: Run) -> None:

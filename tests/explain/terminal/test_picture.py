@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from rich.cells import cell_len
 from rich.color import Color, ColorSystem
 
 import gathercli
+from gathercli.explain.drawing.explanation import scene_of
 from gathercli.explain.panel import ASCII, HUES, Look
 from gathercli.explain.terminal.picture import panels_of, picture_of
+from tests.explain.drawing.test_explanation import Call, calls
 from tests.explain.test_gather_provenance import explain_case
-from tests.random_calls import Dice, every_row, legal_case, moderately, seeds
+from tests.random_calls import Dice, amply, every_row, legal_case, moderately, seeds
 
 if TYPE_CHECKING:
     from gathercli.spec.op import Op
@@ -23,8 +26,8 @@ if TYPE_CHECKING:
 
 
 SLICES: Final = """\
-openvino.Gather-8   axis 0   batch_dims 0   out[i, s] = data[indices[i], s]
-for i in 0..3, s in 0..2
+Gather   axis 0   batch_dims 0   out[i, s] = data[indices[i], s]
+openvino.Gather-8   for i in 0..3, s in 0..2
 
 indices i64[4]    data i64[4,3]      out i64[4,3]
                         0   1   2          0   1   2
@@ -45,8 +48,8 @@ read   2 of 4 slices of data
 
 
 ELEMENTS: Final = """\
-openvino.GatherElements-6   axis 0   out[i, j] = data[indices[i, j], j]
-for i in 0..1, j in 0..2
+GatherElements   axis 0   out[i, j] = data[indices[i, j], j]
+openvino.GatherElements-6   for i in 0..1, j in 0..2
 
 indices i64[2,3]    data i64[3,3]         out i64[2,3]
      0    1    2           0    1    2         0    1    2
@@ -65,17 +68,19 @@ read   5 of 9 cells of data
 
 
 BATCHES: Final = """\
-openvino.Gather-8   axis 1   batch_dims 1   out[p, i] = data[p, indices[p, i]]
-for p in 0..1, i in 0..2
+Gather   axis 1   batch_dims 1   out[p, i] = data[p, indices[p, i]]
+openvino.Gather-8   for p in 0..1, i in 0..2
 data i64[2,5]   indices i64[2,3]   out i64[2,3]
 
-batch 0                          batch 1
-indices    data        out       indices        data        out
-A 0  0     A@2 0  0    A 0  0    C 0   4        D   0  5    C 0  9
-A 1  0         1  1    A 1  0    D 1   0            1  6    D 1  5
-B 2  4         2  2    B 2  4    C 2  -1 → 4        2  7    C 2  9
-               3  3                                 3  8
-           B   4  4                             C@2 4  9
+batch 0                             batch 1
+               0    1    2                         0    1     2
+indices      A 0  A 0  B 4          indices      C 4  D 0  C -1 → 4
+
+                 0  1  2  3    4                   0  1  2  3      4
+data         A@2 0  1  2  3  B 4    data         D 5  6  7  8  C@2 9
+
+               0    1    2                         0    1    2
+out          A 0  A 0  B 4          out          C 9  D 5  C 9
 
 A data[0,0]   B data[0,4]   C data[1,4]   D data[1,0]   @n read n times
 no letter: not read
@@ -89,14 +94,21 @@ read   4 of 10 cells of data
 
 
 COLUMNS: Final = """\
-openvino.Gather-8   axis 1   batch_dims 0   out[p, i] = data[p, indices[i]]
-for p in 0..1, i in 0..1
+Gather   axis 1   batch_dims 0   out[p, i] = data[p, indices[i]]
+openvino.Gather-8   for p in 0..1, i in 0..1
 
-indices i64[2]    data i64[2,5]       out i64[2,2]
-                     B           A       A  B
-                     0  1  2  3  4       0  1
-A 0  4            0  0  1  2  3  4    0  4  0
-B 1  0            1  5  6  7  8  9    1  9  5
+                      0    1
+indices i64[2]      A 4  B 0
+
+                     B           A
+                     0  1  2  3  4
+data i64[2,5]     0  0  1  2  3  4
+                  1  5  6  7  8  9
+
+                     A  B
+                     0  1
+out i64[2,2]      0  4  0
+                  1  9  5
 
 A data[:,4]   B data[:,0]   no letter: not read
 the index takes the place of coordinate 1 of data:
@@ -147,6 +159,88 @@ def test_a_picture_is_drawn_on_a_terminal_of_80_columns(
     assert run("explain", *words, terminal=(1,)) == (0, expected, run("explain", *words).err)
 
 
+ROW: Final = """\
+Gather   axis 0   batch_dims 0   out[i] = data[indices[i]]   openvino.Gather-8
+for i in 0..2
+
+                       0         1    2
+indices i64[3]      A -1 -> 3  B 0  . 9 -> none
+
+                         0   1   2     3
+data f64[4]         B 10.5  20  30  A 40
+
+                       0       1    2
+out f64[3]          A 40  B 10.5  . 0
+
+A data[3]   B data[0]   . zero-filled   no letter: not read
+"""
+
+
+@pytest.mark.parametrize("width", ["80", "120"])
+def test_vectors_are_rows_below_each_other(
+    run: Run, width: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", width)
+    monkeypatch.setenv("NO_COLOR", "1")
+    words = ("explain", "gather", "[10.5,20,30,40]", "-1,0,9", "--ascii", "-q")
+
+    out = run(*words, terminal=(1,)).out
+
+    assert out.startswith(ROW if width == "80" else ROW.replace("\nfor", "   for"))
+
+
+def test_vectors_too_wide_for_rows_stand_upright(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    words = ("explain", "gather", "rand:200", "rand:300xi64,high=200", "--color", "never")
+
+    out = run(*words, terminal=(1,)).out
+
+    assert "\nindices i64[300]    data f64[200]        out f64[300]\nA   0  170 " in out
+    assert "\n6 of 300 cells of out shown; --window chooses others\n" in out
+
+
+def rows_in(lines: list[str]) -> set[str]:
+    """Return the vectors whose coordinates are on the line above them."""
+    return {
+        match[1]
+        for above, line in pairwise(lines)
+        if (match := re.match(r"(data|indices|out) i64\[\d+\] {4,}\D", line))
+        and len(above.split()) > 1
+    }
+
+
+@amply
+@given(call=calls())
+def test_a_vector_is_a_row_in_a_terminal_as_in_a_drawing(call: Call) -> None:
+    explanation = call.explained()
+    assume(len(call.shape) == 1 and explanation.size > 1)
+
+    text = picture_of(explanation, Look(400)).plain
+    scene = scene_of(explanation, Look(None))
+
+    drawn = dict[str, set[float]]()
+    for cell in scene.cells:
+        drawn.setdefault(cell.tensor, set()).add(cell.box.y)
+    flat = {"data", *(["indices", "out"] if call.indices.ndim == 1 else [])}
+    assert all(len(drawn[name]) == 1 for name in flat)
+    sizes = {"data": call.shape[0], "indices": call.indices.size, "out": call.indices.size}
+    assert rows_in(text.splitlines()) >= {name for name in flat if sizes[name] > 1}
+
+
+@amply
+@given(call=calls())
+def test_the_way_that_a_drawing_marks_is_traced_in_a_terminal(call: Call) -> None:
+    explanation = call.explained()
+
+    scene = scene_of(explanation, Look(None))
+    text = picture_of(explanation, Look(240)).plain
+
+    (legend,) = (each.text for each in scene.captions if "thick: the way to " in each.text)
+    cell = re.findall(r"thick: the way to (out\[[\d,]*\])", legend)[0]
+    (picture,) = re.findall(r"(?s)the (?:index|tuple) [^\n]*:\n(.*?)\n\n", text)
+    assert f"  {cell if cell != 'out[]' else 'out'} = " in picture
+
+
 def test_colour_marks_the_same_as_the_letters(program: Program) -> None:
     fills = [";".join(str(int(hue.fill[at : at + 2], 16)) for at in (1, 3, 5)) for hue in HUES]
     line = "$G explain gather '[10,20]' 1,0 --color"
@@ -154,8 +248,8 @@ def test_colour_marks_the_same_as_the_letters(program: Program) -> None:
     out = program(f"COLORTERM=truecolor {line} always").stdout.decode()
 
     for letter, number, fill in (("A", "20", fills[0]), ("B", "10", fills[1])):
-        assert out.count(f"\x1b[38;2;0;0;0;48;2;{fill}m{letter}\x1b[0m") == 3
-        assert out.count(f"\x1b[38;2;0;0;0;48;2;{fill}m {number} \x1b[0m") == 2
+        assert len(re.findall(rf"48;2;{fill}m {letter} {number}[ \x1b]", out)) == 2
+        assert out.count(f"\x1b[38;2;0;0;0;48;2;{fill}m{letter}\x1b[0m") == 1  # its meaning
     plain = re.sub(r"\x1b\[[0-9;]*m", "", out)
     assert re.sub(" +\n", "\n", plain) == program(f"{line} never").stdout.decode()
 
@@ -172,7 +266,7 @@ def test_colour_marks_the_same_as_the_letters(program: Program) -> None:
 def test_a_terminal_gets_the_colours_it_has(environment: str, code: str, program: Program) -> None:
     line = f"{environment} $G explain gather '[10,20]' 1,0 --color always"
 
-    assert f"\x1b[{code}mA\x1b[0m" in program(line).stdout.decode()
+    assert f"\x1b[{code}m A 1 \x1b[0m" in program(line).stdout.decode()
 
 
 def test_fills_end_at_the_width_of_the_terminal(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -187,7 +281,8 @@ def test_fills_end_at_the_width_of_the_terminal(run: Run, monkeypatch: pytest.Mo
 
 
 HEADING: Final = re.compile(
-    r"(?:openvino|onnx)\.\w+-.*|Gather .*|for .*|(?:data|indices|out)\b.*|batch \d.*"
+    r"(?:openvino|onnx)\.\w+-.*|Gather\w* .*|for .*|batch \d.*"
+    r"|(?:data|indices|out)\b(?!(?: i64\S*)? {4,}(?!(?:data|out)\b)\S).*"
     r"| *\[[\d:,]+\].*"
     r"|the index .*|shape  .*|read  .*|\$ .*|Try|  gathercli .*"
 )
@@ -196,11 +291,11 @@ HEADING: Final = re.compile(
 @pytest.mark.parametrize(
     ("words", "headings"),
     [
-        (("explain", "gather", "[10,20]", "1,0"), 5),
-        (("explain", "gather", "arange:2x5", "[[0,4],[4,0]]", "-a", "1", "-b", "1"), 8),
+        (("explain", "gather", "[10,20]", "1,0"), 4),
+        (("explain", "gather", "arange:2x5", "[[0,4],[4,0]]", "-a", "1", "-b", "1"), 7),
         (("explain", "gather-elements", "arange:2x2x2", "[[[0,1]]]", "-V", "onnx-13"), 8),
         (("explain", "gather-elements", "arange:2x2x2", "[[[0]],[[1]]]", "-V", "13", "-a", "2"), 8),
-        (("demo", "batch-dims"), 11),
+        (("demo", "batch-dims"), 10),
     ],
     ids=["slices", "batches", "facets", "panels", "lesson"],
 )
@@ -242,13 +337,13 @@ def test_leading_dimensions_are_facets_or_panels(run: Run) -> None:
 @pytest.mark.parametrize(
     ("data", "shown"),
     [
-        ('["a\\u001b[31m","[link=x]y"]', 'A 0  "a\\x1b[31m"'),
-        ("[true,false]", "A 0  true"),
+        ('["a\\u001b[31m","[link=x]y"]', 'A "a\\x1b[31m"'),
+        ("[true,false]", "A true"),
         ("xc64=1+2j", None),
-        ("2xc64=1+2j 3", "A 0  1+2j"),
-        ("2xf64=1.5 nan", "A 0  1.5"),
-        ("2xi64=-9223372036854775808 1", "A 0  -9223372036854775808"),
-        ("2xbf16=0.1 1", "A 0  0.100098"),
+        ("2xc64=1+2j 3", "A 1+2j"),
+        ("2xf64=1.5 nan", "A 1.5"),
+        ("2xi64=-9223372036854775808 1", "A -9223372036854775808"),
+        ("2xbf16=0.1 1", "A 0.100098"),
     ],
 )
 def test_every_type_of_value_is_shown(run: Run, data: str, shown: str | None) -> None:
