@@ -281,7 +281,7 @@ def test_fills_end_at_the_width_of_the_terminal(run: Run, monkeypatch: pytest.Mo
 
 
 HEADING: Final = re.compile(
-    r"(?:openvino|onnx)\.\w+-.*|Gather\w* .*|for .*|batch \d.*"
+    r"(?:openvino|onnx)\.\w+-.*|Gather\w* .*|for \w+ in .*|batch \d.*"
     r"|(?:data|indices|out)\b(?!(?: i64\S*)? {4,}(?!(?:data|out)\b)\S).*"
     r"| *\[[\d:,]+\].*"
     r"|the index .*|shape  .*|read  .*|\$ .*|Try|  gathercli .*"
