@@ -336,7 +336,8 @@ class Shown(NamedTuple):
             look = self.look._replace(width=width_of(STDOUT), here=here)
             width = look.width or PICTURE_WIDTH
             # What changes with the cell stands below the picture, which stays where it is.
-            text = folded(title(call := provenance.call, width, last=call.op.full_name), width)
+            version = provenance.call.op.full_name
+            text = folded(title(provenance.call, width, room=width, last=version), width)
             text.append(f"cell {grouped(number + 1)} of {grouped(provenance.size)}\n\n", "bold")
             words = folded(text_of(self.view.trace_steps(provenance.cell(*here), look)), width)
             height = room() - text.plain.count("\n") - words.plain.count("\n") - 1

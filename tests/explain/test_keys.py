@@ -139,6 +139,18 @@ def test_walking_shows_all_three_cells_on_any_screen(
 
 
 @pytest.mark.usefixtures("folder")
+def test_a_heading_breaks_before_the_version(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("LINES", "24")
+    monkeypatch.setenv("NO_COLOR", "1")
+    status, seen = at_a_terminal(
+        ["explain", "gather-nd", "arange:3x4", "[[1,2],[0,-1]]", "--step"], ["q"], "q: quit"
+    )
+    assert status == 0
+    assert "[i, 0], indices[i, 1]]\nopenvino.GatherND-8\ncell 1 of 2\n" in seen
+
+
+@pytest.mark.usefixtures("folder")
 def test_the_cell_it_is_at_keeps_the_colour_of_its_letter(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setenv("LINES", "30")
