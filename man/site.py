@@ -42,22 +42,15 @@ LINES_OF: Final = {"frameworks": "outside"}
 """A lesson whose picture is made by the lines of another."""
 
 CALLS: Final = {
-    "choose": (
-        ("operator", *LIBRARIES),
-        ("Gather", "`data[indices]`", "`data[indices]`", "`tf.gather(data, indices)`"),
-        (
-            "GatherElements",
-            "`np.take_along_axis(data, indices, 0)`",
-            "`torch.gather(data, 0, indices)`",
-            "`tf.experimental.numpy.take_along_axis(data, indices, 0)`",
+    "choose": {
+        "Gather": ("data[indices]", "data[indices]", "tf.gather(data, indices)"),
+        "GatherElements": (
+            "np.take_along_axis(data, indices, 0)",
+            "torch.gather(data, 0, indices)",
+            "tf.experimental.numpy.take_along_axis(data, indices, 0)",
         ),
-        (
-            "GatherND",
-            *(["`data[indices[:, 0], indices[:, 1]]`"] * 2),
-            "`tf.gather_nd(data, indices)`",
-        ),
-        ("GatherTree", *(["lesson `gather-tree`"] * 3)),
-    )
+        "GatherND": (*["data[indices[:, 0], indices[:, 1]]"] * 2, "tf.gather_nd(data, indices)"),
+    }
 }
 """The lines of lessons with several pictures, by operator."""
 
@@ -150,10 +143,19 @@ def _turn(every: Sequence[dict[str, Any]], number: int, step: int) -> str:
 def _lines(every: Sequence[dict[str, Any]], name: str) -> str:
     """Return the lines of three libraries that do the same as the pictures of a lesson."""
     if name in CALLS:
-        return _table(CALLS[name])
+        groups = (
+            f"<div>\n<h3>{op}</h3>\n{_terms(each)}\n</div>" for op, each in CALLS[name].items()
+        )
+        return "\n".join(groups)
     (terms,) = (each["terms"] for each in every if each["name"] == LINES_OF.get(name, name))
-    lines = "\n".join(f"<dt>{each}</dt><dd>{_code(f'`{terms[each]}`')}</dd>" for each in LIBRARIES)
-    return f"<dl>\n{lines}\n</dl>"
+    return _terms([terms[each] for each in LIBRARIES])
+
+
+def _terms(lines: Sequence[str]) -> str:
+    """Return the line of each library."""
+    pairs = zip(LIBRARIES, lines, strict=True)
+    terms = "\n".join(f"<dt>{each}</dt><dd>{_code(f'`{line}`')}</dd>" for each, line in pairs)
+    return f"<dl>\n{terms}\n</dl>"
 
 
 def _section(heading: str, content: str, kind: str = "") -> str:

@@ -7,7 +7,8 @@ const SVG = "http://www.w3.org/2000/svg";
 const MOST_ARROWS = 24; // the indices, or cells, up to which all have arrows
 const MOST_BEAM_LETTERS = 3; // beside a cell on several paths
 const CELL = { height: 38, width: 44, gap: 10, lane: 26 };
-const CHANNEL = 104; // the space between tensors
+const CHANNELS = [104, 60]; // the space between tensors beside each other
+const SPACE = { wide: 73, narrow: 47 }; // and below each other
 const MARGIN = 28;
 const LEAST_SCALE = 0.92; // at which letters have 11 px, as in page.css
 const MOST_STACKED = 200; // cells of a picture whose tensors stand below each other for want of room
@@ -273,14 +274,19 @@ function broken(words, spans, most) {
 
 const WIDTHS = { heading: 11, equation: 9.7, title: 8.4, replaced: 7.8, stays: 7.1, shared: 7.1, note: 7.1, facet: 7.1 }; // of characters
 
-/** Return a drawing of a picture with a plain layout, cells empty, and the boxes of these. */
+/** Return a drawing of a picture with a plain layout, cells empty, and the boxes of these.
+ *
+ * Tensors stand beside each other with the widest space that fits the room, else below each other.
+ */
 function layOut(picture, room, form) {
-  const made = room < NARROW ? null : layOutIn(picture, room, form);
-  const isWide = made && Number(made.svg.getAttribute("width")) * LEAST_SCALE > room && made.boxes.size <= MOST_STACKED;
-  return made && !isWide ? made : layOutIn(picture, room, form, true);
+  for (const channel of room < NARROW ? [] : CHANNELS) {
+    const made = layOutIn(picture, room, { ...form, channel });
+    if (Number(made.svg.getAttribute("width")) * LEAST_SCALE <= room - 8 || made.boxes.size > MOST_STACKED) return made;
+  }
+  return layOutIn(picture, room, { ...form, isNarrow: true });
 }
 
-function layOutIn(whole, room, { isBare, isBrief } = {}, isNarrow = false) {
+function layOutIn(whole, room, { isBare, isBrief, channel, isNarrow = false }) {
   const picture = { ...whole, isTerse: whole.isTerse || (isNarrow && !isBare) };
   const margin = isNarrow ? 14 : MARGIN;
   const isDown = picture.isDown || isNarrow;
@@ -291,13 +297,14 @@ function layOutIn(whole, room, { isBare, isBrief } = {}, isNarrow = false) {
   const linesOf = ({ name }) => (notes[name] ?? []).filter(([, kind]) => !picture.isTerse || kind === "note");
   const head = isDown ? 0 : 30 + NOTE_HEIGHT * Math.max(0, ...grids.map((grid) => linesOf(grid).length));
   const most = isNarrow ? room - 8 - 2 * margin : Infinity;
+  const longest = isNarrow ? most : (room - 8) / LEAST_SCALE - 2 * margin; // of lines
   let widths = grids.map(cellWidth);
   if (picture.isLinedUp) widths = widths.map(() => Math.max(...widths));
   const boxes = new Map();
   const texts = [];
   let y = margin;
   const write = (words, kind, height, spans = []) => {
-    for (const line of broken(words, spans, Math.floor(most / WIDTHS[kind]))) {
+    for (const line of broken(words, spans, Math.floor(longest / WIDTHS[kind]))) {
       y += height;
       texts.push([margin, y, line.words, kind, null, line.spans]);
       height = kind === "note" ? 19 : 24;
@@ -311,7 +318,7 @@ function layOutIn(whole, room, { isBare, isBrief } = {}, isNarrow = false) {
     write(picture.equation, "equation", 30, picture.spans);
     if (picture.isTerse) write(picture.typeWords, "note", 26);
   }
-  const form = { isDown, isNarrow, lanes, head, widths, most, margin, boxes, texts };
+  const form = { isDown, isNarrow, lanes, head, widths, most, margin, channel, boxes, texts };
   let [left, top, right, bottom, low] = [margin, y + 34, 0, y, 0];
   for (const [n, panel] of picture.panels.entries()) {
     const before = [texts.length, new Set(boxes.keys())];
@@ -347,7 +354,7 @@ function layOutIn(whole, room, { isBare, isBrief } = {}, isNarrow = false) {
 const PANEL_SPACE = 44;
 
 /** Lay out a panel from a corner: add its boxes and texts, and return where it ends. */
-function placePanel(picture, panel, left, top, { isDown, isNarrow, lanes, head, widths, most, margin, boxes, texts }) {
+function placePanel(picture, panel, left, top, { isDown, isNarrow, lanes, head, widths, most, margin, channel, boxes, texts }) {
   const { notes, isTerse } = picture;
   const grids = picture.grids.map((grid, n) => partOf(grid, picture.leads[n], grid.name === "out" ? panel.outAt : panel.at));
   const isTree = grids.some((grid) => grid.isTree);
@@ -359,7 +366,7 @@ function placePanel(picture, panel, left, top, { isDown, isNarrow, lanes, head, 
   let [x, y] = [left + (isDown && !isNarrow ? Math.max(...longest) + 24 : 0), top];
   const tallest = Math.max(...blocks.map((block) => block.height));
   const widest = Math.max(...blocks.map((block) => block.width));
-  const space = CHANNEL * (isNarrow ? 0.45 : 0.7);
+  const space = isNarrow ? SPACE.narrow : SPACE.wide;
   const corners = [];
   blocks.forEach((block, n) => {
     const words = wordsOf(grids[n], block);
@@ -380,9 +387,9 @@ function placePanel(picture, panel, left, top, { isDown, isNarrow, lanes, head, 
       texts.push([...at, text, kind]);
     });
     if (isDown) y += block.height + space;
-    else x += block.width + CHANNEL;
+    else x += block.width + channel;
   });
-  let [right, bottom] = isDown ? [x + widest, y - space] : [x - CHANNEL, y + tallest];
+  let [right, bottom] = isDown ? [x + widest, y - space] : [x - channel, y + tallest];
   if (panel.hasOutside) {
     const { cells } = grids[1];
     const data = bounds(cells.length ? cells.map(({ id }) => boxes.get(id)) : [corners[1]]);
@@ -566,14 +573,20 @@ function paintCells(svg, picture, boxes, { colors }) {
       const box = boxes.get(cell.id);
       group.setAttribute("class", ["cell", ...cell.kinds, ...colorOf(cell.color)].join(" "));
       const rect = group.querySelector("rect");
-      const [x, y] = [box.x + box.width / 2, box.y + box.height / 2 + 7];
+      const value = cell.text + cell.tail;
+      const room = (box.width - value.length * EM) / 2;
+      const isAbove = cell.letter && cell.letter.length * LETTER_EM + 3.7 > room; // letters stand above the value
+      const [x, y] = [box.x + box.width / 2, box.y + box.height / 2 + (isAbove ? 9 : 7)];
       const parts = [rect];
       if (cell.fate && cell.fate !== "copied") parts.push(drawn("path", { d: hatch(box), class: "hatch" }));
       else if (cell.color >= PLAIN_HUES && cell.color < colors) {
         parts.push(drawn("path", { d: `M${box.x + 3} ${box.y + box.height / 2}h${box.width - 6}`, class: "stripes" }));
       }
-      parts.push(drawn("text", { x, y }, cell.text + cell.tail));
-      if (cell.letter) parts.push(drawn("text", { x: box.x + 4 + cell.letter.length * LETTER_EM / 2, y: box.y + 12, class: "letter" }, cell.letter));
+      parts.push(drawn("text", { x, y }, value));
+      if (cell.letter) {
+        const at = { x: box.x + 4 + (cell.letter.length * LETTER_EM) / 2, y: box.y + (isAbove ? 11 : 12) };
+        parts.push(drawn("text", { ...at, class: "letter" }, cell.letter));
+      }
       group.replaceChildren(...parts);
     }
   }
