@@ -116,10 +116,10 @@ def _framework(op: Op) -> str:
 
 
 def _versions() -> str:
-    """Return the table of what the versions of each operator make of -1, and past the end."""
+    """Return the table of what the versions make of indices below 0 and past the ends."""
     answers = ((op.negative.replace("counted ", ""), op.out_of_range.done) for op in OPERATORS)
     lines = ((f"`{op.full_name}`", *each) for op, each in zip(OPERATORS, answers, strict=True))
-    return _lines([("version (-V)", "-1", "past either end"), *lines])
+    return _lines([("version (-V)", "negative index", "past either end"), *lines])
 
 
 def _lines(rows: Iterable[Sequence[str]]) -> str:

@@ -37,15 +37,16 @@ function button(words, act) {
   return node;
 }
 
-/** Return the drawing of a host as an <svg> element that can stand in a shadow root. */
+/** Return the drawing of a host as an <svg> element for a shadow root, which has ids of its own. */
 function drawingOf(host) {
-  const inline = host.querySelector("svg");
-  if (inline) {
-    // Ids in a document have a prefix, in a shadow root none.
-    for (const each of inline.querySelectorAll("[id]")) each.id = each.id.replace(/^[^-]*-/, "");
-    inline.remove();
-    return inline;
-  }
+  const svg = host.querySelector("svg") ?? imaged(host);
+  svg.remove();
+  for (const each of svg.querySelectorAll("[data-id]")) each.id = each.dataset.id;
+  return svg;
+}
+
+/** Return the drawing that the image of a host shows. */
+function imaged(host) {
   const encoded = host.querySelector("img").src.split(",")[1];
   const bytes = Uint8Array.from(atob(encoded), (character) => character.charCodeAt(0));
   const source = new TextDecoder().decode(bytes);

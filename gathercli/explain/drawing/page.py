@@ -156,14 +156,12 @@ def interactive(
 ) -> str:
     """Write the interactive element of a page, whose script may be a file with `page_script`.
 
-    The ids of the drawing begin with a digest, so that those of several do not meet. A strict one
-    needs no policy of content for styles, as the script adopts them, but is plain without it.
+    A strict one needs no policy of content for styles, as the script adopts them, but is plain
+    without it.
     """
     content = page_content(provenance, look, scene)
     is_large = "total" not in content and len(list(scene.cells)) > MOST_HIDDEN_ELEMENTS
     drawing = _outlined(scene) if is_large else svg.svg(scene)
-    prefix = f"g{hashlib.sha256(drawing.encode()).hexdigest()[:8]}"
-    drawing = drawing.replace(' id="', f' id="{prefix}-')
     if strict:
         drawing = re.sub("<style>.*?</style>", "", drawing, count=1, flags=re.DOTALL)
         content["styles"] = {"both": svg.style_sheet("drawing")}

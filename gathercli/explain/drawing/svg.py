@@ -1,9 +1,10 @@
 """Write a scene as SVG, for light and dark pages.
 
-Each cell is a group of class ``cell`` whose id is the tensor and the coordinates: ``out-0-1``. Each
-slice is a rectangle of class ``slice`` with the tensor in ``data-tensor`` and the coordinates in
-``data-at``, ``:`` for None. Each arrow is a path of class ``arrow``, with the ids of its ends in
-``data-from`` and ``data-to``; its first point and the last before its head lie on their edges.
+Each cell is a group of class ``cell`` whose ``data-id`` is the tensor and the coordinates:
+``out-0-1``; a page may hold several drawings, so that none has an ``id``. Each slice is a rectangle
+of class ``slice`` with the tensor in ``data-tensor`` and the coordinates in ``data-at``, ``:`` for
+None. Each arrow is a path of class ``arrow``, with its ends in ``data-from`` and ``data-to``; its
+first point and the last before its head lie on their edges.
 """
 
 from __future__ import annotations
@@ -314,8 +315,8 @@ def animated(scenes: Sequence[Scene], sheet: Sheet = FREE) -> str:
             dur=f"{_STEP_SECONDS * len(scenes)}s",
             repeatCount="indefinite",
         )
-        layer = [re.sub(' id="[^"]*"', "", each) if n else each for each in elements(scene)]
-        body += [f'<g visibility="{"hidden" if n else "visible"}">{turns}', *layer, "</g>"]
+        seen = "hidden" if n else "visible"
+        body += [f'<g visibility="{seen}">{turns}', *elements(scene), "</g>"]
     return _document(first, body, sheet)
 
 
@@ -356,14 +357,14 @@ def _cell(cell: GridCell, *, is_slide: bool) -> str:
         at = cell.box.x + 4 + width / 2, cell.box.y + 12 - min(above, 1)
         parts.append(text(*at, cell.letter, class_="letter"))
     kinds = _classes("cell", fate, *cell.kinds, color=cell.color)
-    return element("g", *parts, id=cell.id, class_=kinds)
+    return element("g", *parts, data_id=cell.id, class_=kinds)
 
 
 def _slice(part: GridSlice) -> str:
     return rect(
         part.box,
         rx=_CELL_RADIUS + 2,
-        id=part.id,
+        data_id=part.id,
         class_=_classes("slice", *part.kinds, color=part.color),
         data_tensor=part.tensor,
         data_at=",".join(":" if n is None else str(n) for n in part.at),

@@ -76,14 +76,14 @@ class Picture:
             box = each if each.tag == f"{SVG}rect" else each.find(f"{SVG}rect")
             assert box is not None
             x, y, width, height = (float(box.attrib[key]) for key in ("x", "y", "width", "height"))
-            tensor, *words = each.attrib["id"].split("-")
+            tensor, *words = each.attrib["data-id"].split("-")
             if "slice" in kinds:
                 tensor = each.attrib["data-tensor"]
                 words = [word for word in each.attrib["data-at"].split(",") if word]
             at = tuple(None if word == ":" else int(word) for word in words)
             value = each.find(f"{SVG}text")
             text = None if value is None else value.text
-            yield each.attrib["id"], Drawn(text, tensor, at, x, y, width, height, kinds)
+            yield each.attrib["data-id"], Drawn(text, tensor, at, x, y, width, height, kinds)
 
     def _ways(self) -> Iterator[Way]:
         for each in self.root.iter(f"{SVG}path"):

@@ -176,9 +176,9 @@ def test_an_arrow_to_the_output_comes_from_what_the_specification_copies(call: C
 def test_a_cell_has_the_value_of_its_tensor(call: Call) -> None:
     picture = drawn(call)
     names = {
-        each.attrib["id"]: each
+        each.attrib["data-id"]: each
         for each in picture.root.iter()
-        if each.attrib.get("id") in picture.drawn
+        if each.attrib.get("data-id") in picture.drawn
     }
     out = call.out()
 

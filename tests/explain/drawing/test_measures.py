@@ -182,7 +182,7 @@ def test_a_letter_touches_no_value_and_no_arrow_touches_it() -> None:
             )
             shared += len(texts[1].text or "") > 1
             gaps = value.x - letter.right, value.y - letter.bottom
-            assert gaps[0] >= -0.3 or gaps[1] >= 1.5, (cell.get("id"), gaps)
+            assert gaps[0] >= -0.3 or gaps[1] >= 1.5, (cell.get("data-id"), gaps)
             assert not any(is_within(point, letter) for line in lines for point in line)
     assert shared > 100
 

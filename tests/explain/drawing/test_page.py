@@ -589,7 +589,7 @@ def test_without_scripts_the_drawing_still_shows(
     with browser.new_context(java_script_enabled=False) as context:
         tab = Tab(context.new_page()).open(path)
 
-        assert tab.page.locator("g[id$=-out-0]").is_visible()
+        assert tab.page.locator("g[data-id=out-0]").is_visible()
 
 
 def outputs(*calls: tuple[list[Any], list[Any]]) -> str:

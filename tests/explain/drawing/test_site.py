@@ -632,5 +632,5 @@ def test_a_page_from_a_file_can_be_read_without_scripts(
 
     assert tab.get_by_text("an index may repeat").is_visible()
     assert not tab.locator("form").first.is_visible()
-    assert tab.locator("svg .cell[id$=-out-0]").is_visible()
+    assert tab.locator("svg .cell[data-id=out-0]").is_visible()
     context.close()

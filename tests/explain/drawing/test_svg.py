@@ -233,11 +233,32 @@ def test_an_animation_shows_each_step_without_a_script(run: Run, folder: Path) -
     assert ran.status == 0
     root = ET.parse(folder / "p.svg").getroot()  # noqa: S314  (our own)
     steps = root.findall(f"{SVG}g[@visibility]")
-    ids = [each.get("id") for each in root.iter() if each.get("id")]
     assert [each.get("visibility") for each in steps] == ["visible", *["hidden"] * 3]
     assert [each.find(f"{SVG}animate") is not None for each in steps] == [True] * 4
-    assert len(ids) == len(set(ids))
     assert not [each for each in root.iter() if each.tag.endswith("script")]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        CALL,
+        (*CALL, "--animate"),
+        ("explain", "gather-tree", "[[[1]]]", "[[[0]]]", "[1]", "9"),
+        ("check", "gather", "[1,2]", "[0,7]"),
+        ("compare", "[1,2]", "[0,7]"),
+        ("diagnose", "gather", "[1,2,3]", "[2,0]", "[3,2]"),
+        ("info", "[[1,2],[3,4]]", "--heat"),
+        ("demo", "rows"),
+    ],
+)
+def test_a_page_may_hold_any_drawings_as_none_has_an_id(
+    words: tuple[str, ...], run: Run, folder: Path
+) -> None:
+    run(*words, "--save", "p.svg")
+
+    root = ET.parse(folder / "p.svg").getroot()  # noqa: S314  (our own)
+    assert len([*root.iter()]) > 10
+    assert [each.tag for each in root.iter() if "id" in each.attrib] == []
 
 
 @pytest.mark.parametrize(
