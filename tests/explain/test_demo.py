@@ -201,7 +201,7 @@ FORMULAS: Final[dict[str, tuple[str, Code]]] = {
         "out[k,i,j] = data[k,indices[i,j]]",
         lambda data, indices, k, i, j: data[k, indices[i, j]],
     ),
-    "Gather, axis 1, batch_dims 1": (
+    "Gather, -a 1 -b 1": (
         "out[b,i] = data[b,indices[b,i]]",
         lambda data, indices, b, i: data[b, indices[b, i]],
     ),
@@ -221,7 +221,7 @@ FORMULAS: Final[dict[str, tuple[str, Code]]] = {
         "out[i,k] = data[indices[i,0],k]",
         lambda data, indices, i, k: data[indices[i, 0], k],
     ),
-    "GatherND, batch_dims 1": (
+    "GatherND, -b 1": (
         "out[b] = data[b,indices[b,0]]",
         lambda data, indices, b: data[b, indices[b, 0]],
     ),
@@ -229,8 +229,8 @@ FORMULAS: Final[dict[str, tuple[str, Code]]] = {
 OPTIONS: Final = {
     "axis 0": ("-a", "0"),
     "axis 1": ("-a", "1"),
-    "axis 1, batch_dims 1": ("-a", "1", "-b", "1"),
-    "batch_dims 1": ("-b", "1"),
+    "-a 1 -b 1": ("-a", "1", "-b", "1"),
+    "-b 1": ("-b", "1"),
 }
 
 
@@ -244,7 +244,7 @@ def test_the_formulas_of_a_table_give_what_the_operators_do(run: Run) -> None:
     data = np.array([[1, 2], [3, 4]])
     for line, (_, formula) in FORMULAS.items():
         operator, case = line.split(", ", maxsplit=1)
-        is_single = case in ("one number", "batch_dims 1")
+        is_single = case in ("one number", "-b 1")
         indices = np.array([[1], [0]] if is_single else [[1, 0], [0, 0]])
         words = [json.dumps(each.tolist()) for each in (data, indices)]
         out = np.array(json.loads(run(families[operator], *words, *OPTIONS.get(case, ())).out))
