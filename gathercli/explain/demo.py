@@ -177,7 +177,8 @@ def _saved(lesson: DemoLesson, path: str, *, no_clobber: bool) -> tuple[str, ...
         look, view = Look(PICTURE_WIDTH), view_of(provenance)
         Shown(provenance, view, ExplainOptions(), look, lesson.title).draw(saved.files[0])
         saved.commit()
-    return saved.remarks
+    several = (f"{clean(path)} has the first of {len(lesson.commands)} pictures",)
+    return saved.remarks + several * (len(lesson.commands) > 1)
 
 
 def _saved_site(folder: str, *, no_clobber: bool) -> tuple[str, ...]:
