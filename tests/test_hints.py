@@ -774,6 +774,7 @@ UNTRIED: Final = (
     "`python -m pip install '",
     "`array.shape` is the shape",
     "` is the first",
+    "did you mean `--job ",
 )
 """Words of hints that take too long to follow, or that are followed in tests of their own."""
 

@@ -18,6 +18,7 @@ const KEYS = {
 const MEANINGS = new Map(Object.entries(KEYS).flatMap(([word, keys]) => keys.map((key) => [key, word])));
 const WAYS = { right: [1, 0], left: [-1, 0], down: [0, 1], up: [0, -1] };
 const OUT = "out";
+const MOST_FIELD_COLUMNS = 60; // of the text of a tensor
 const OTHERS = 5; // equations of further cells of the output
 const HELP = {
   true: "Click an index or a value, then type, or click again, to change it. Arrow keys move, Escape clears.",
@@ -470,8 +471,9 @@ class Controls {
     this.refusal.textContent = "";
     this.version.value = version;
     for (const [key, box] of this.fields) {
-      const text = typeof key === "number" ? nested(inputs[key], this.model.inputs[key].dtype) : (attrs[key] ?? "");
+      const text = String(typeof key === "number" ? nested(inputs[key], this.model.inputs[key].dtype) : (attrs[key] ?? ""));
       box.value = text;
+      box.size = Math.min(Math.max(8, text.length + 1), MOST_FIELD_COLUMNS);
       box.removeAttribute("aria-invalid");
     }
   }

@@ -15,6 +15,7 @@ const MOST_STACKED = 200; // cells of a picture whose tensors stand below each o
 const NARROW = 640; // the width from which tensors stand beside each other
 const EM = 11.44; // the width of a character of 19 px
 const LETTER_EM = 7.22; // and of one of 12 px
+const BOLDER = 1.1; // the width of bold letters as a part of that of others
 const PLAIN_HUES = 6; // the colours without stripes
 
 function drawn(name, attributes, ...children) {
@@ -63,7 +64,7 @@ function pictureOf(content, answered) {
     isLinedUp: Boolean(row.elementwise) && rank > 1 && !isTree,
     types,
     ...panelsOf(answered, lead, picture),
-    typeWords: [...Object.entries(types).map((words) => words.join(" ")), ...(shape && !isTree ? [axisLines(answered).map(([words]) => words).join(",  ")] : [])].join("    "),
+    typeWords: [...Object.entries(types).map((words) => words.join("\u00a0")), ...(shape && !isTree ? [axisLines(answered).map(([words]) => words).join(",  ")] : [])].join("    "),
     isTerse: isTree || Boolean(lead), // types stand apart from the tensors
     batches: isTree && shape ? lengthsOf(answered) : [],
     notes: shape && !isTree ? { [data.name]: axisLines(answered), [indices.name]: tupleLines(answered) } : {},
@@ -304,7 +305,7 @@ function layOutIn(whole, room, { isBare, isBrief, channel, isNarrow = false }) {
   const texts = [];
   let y = margin;
   const write = (words, kind, height, spans = []) => {
-    for (const line of broken(words, spans, Math.floor(longest / WIDTHS[kind]))) {
+    for (const line of broken(words, spans, Math.floor(longest / WIDTHS[kind] / BOLDER))) {
       y += height;
       texts.push([margin, y, line.words, kind, null, line.spans]);
       height = kind === "note" ? 19 : 24;
@@ -414,7 +415,7 @@ function clearWords(svg, margin) {
   });
   const boxOfText = (text) => {
     const kind = text.classList.contains("coordinate") ? "coordinate" : text.getAttribute("class");
-    const width = text.textContent.length * (WIDTHS[kind] ?? 7.6) * 1.1 + 4; // of bold letters, too
+    const width = text.textContent.length * (WIDTHS[kind] ?? 7.6) * BOLDER + 4
     const part = { middle: 0.5, end: 1 }[text.getAttribute("text-anchor")] ?? 0;
     return { x: numberOf(text, "x") - part * width, y: numberOf(text, "y") - 13, width, height: 17 };
   };
