@@ -248,7 +248,7 @@ def beam_panel(selection: BeamSelection, b: int) -> panel.Panel:
     out = _tensor(
         selection, b, panel.OUT, selection.beams, lambda t, w: _out_cell(selection, traces[t, w])
     )
-    out = out._replace(place=panel.Placement.COLUMN, has_entries=True)
+    out = out._replace(place=panel.Placement.COLUMN)
     length = f"max_seq_len {selection.tokens.length(b)}"
     users = selection.users.items()
     has_many = any(len(by) > MOST_BEAM_LETTERS for (_, batch, _), by in users if batch == b)
@@ -292,6 +292,7 @@ def _tensor(
         named=lambda at: (at[0], b, at[1]),
         titles=[(f"{name}[:,{b},:]", "title")],
         lane=_BEAM_LANE,
+        has_entries=True,  # as in the output, so that a step stands at one height in all
     )
 
 

@@ -20,6 +20,7 @@ from gathercli.compute.threads import ProgressCallback
 from gathercli.errors import OutOfRangeError, UsageError
 from gathercli.explain.provenance import Fate, Provenance
 from gathercli.spec.adjustments import are_tuples
+from gathercli.spec.dtypes import STRING
 from gathercli.spec.op import Negative
 from gathercli.spec.shapes import coordinates, flat_positions, product
 from gathercli.text import listed
@@ -108,6 +109,8 @@ class GatherProvenance(Provenance[Trace]):
         filling = fill_bytes(call, self.data.dtype)[: dtype.itemsize]
         filled = np.frombuffer(filling, dtype.newbyteorder("<")) if any(filling) else None
         self.fill = np.zeros((), dtype) if filled is None else filled[0]
+        # what it is in words
+        self.filling = "the empty string" if self.data.dtype is STRING else call.outside.filling
         bound.check_size(None)
         try:
             for name, axes in indexed.items():

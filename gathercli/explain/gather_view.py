@@ -236,10 +236,7 @@ class GatherView(View):
         return f"({','.join(words)})" if self.provenance.is_tuple else words[0]
 
     def _use(self, of: str = "") -> str:
-        """Describe which coordinates of `data` an index replaces, and of an element which stay.
-
-        ``takes the place of coordinate 0 of data; coordinate 1 stays``
-        """
+        """Describe which coordinates of `data` an index replaces, and of an element which stay."""
         provenance = self.provenance
         if not provenance.axes:
             batch = "its batch of " if provenance.call.batch_dims else ""
@@ -257,7 +254,7 @@ class GatherView(View):
         for k, position, dim, along in each:
             axis, it = f"axis {dim}, whose size is {along.size}", k if provenance.is_tuple else "it"
             if position < 0:
-                done = call.outside.filling if trace.fate is Fate.FILLED else "refused"
+                done = provenance.filling if trace.fate is Fate.FILLED else "refused"
                 yield f"{k} points nowhere on {axis}: {done}"
             elif position == k:
                 yield f"{it} is a position on {axis}"

@@ -472,7 +472,7 @@ class Controls {
     this.version.value = version;
     for (const [key, box] of this.fields) {
       const text = String(typeof key === "number" ? nested(inputs[key], this.model.inputs[key].dtype) : (attrs[key] ?? ""));
-      box.value = text;
+      box.dataset.shown = box.value = text;
       box.size = Math.min(Math.max(8, text.length + 1), MOST_FIELD_COLUMNS);
       box.removeAttribute("aria-invalid");
     }
@@ -669,16 +669,10 @@ class Page {
     this.choose(cell);
   }
 
-  /** What the cells of an index that points nowhere have. */
-  get filling() {
-    const isText = this.model.inputs[0].dtype === "str" && this.answered.policy.outside === "zero";
-    return isText ? "the empty string" : FILLINGS[this.answered.policy.outside];
-  }
-
   words({ row, rule, why, shape, cells }) {
     if (rule) return `${row.full_name} refuses: ${why} (${rule})`;
     const filled = cells.filter(({ fate }) => fate === "filled").length;
-    const some = filled ? `, ${filled} of its ${cells.length} cells filled with ${this.filling}` : "";
+    const some = filled ? `, ${filled} of its ${cells.length} cells filled with ${fillingOf(this.model, this.answered.policy)}` : "";
     return `${row.full_name} answers with shape ${sized(shape)}${some}`;
   }
 
@@ -892,7 +886,9 @@ class Page {
     });
     frame.addEventListener("keydown", (event) => this.press(event, cellOf(event)));
     this.root.addEventListener("keydown", (event) => {
-      if (!(event.ctrlKey || event.metaKey) || event.target.matches("input") || !this.isEditable) return;
+      // what is being typed has an undo of its own
+      const isTyped = event.target.matches("input:not([readonly])") && event.target.value !== event.target.dataset.shown;
+      if (!(event.ctrlKey || event.metaKey) || isTyped || !this.isEditable) return;
       const by = { z: event.shiftKey ? 1 : -1, Z: 1, y: 1 }[event.key];
       if (!by) return;
       event.preventDefault();

@@ -95,7 +95,9 @@ class PanelDrawing:
     def measure(self, widths: Sequence[float], lanes: Sequence[tuple[float, float]]) -> None:
         """Lay out the tensors, whose cells are so wide at least, with spaces for lines or 0."""
         if self.panel.stance is Stance.LINED_UP:
-            widths, lanes = [max(widths)] * len(widths), [most_lanes(lanes)] * len(lanes)
+            widths = [max(widths)] * len(widths)
+        if self.panel.stance is not Stance.CENTRED:
+            lanes = [most_lanes(lanes)] * len(lanes)
         self.blocks = [
             TensorBlock(
                 self.panel,

@@ -1,10 +1,9 @@
 """Write a scene as SVG, for light and dark pages.
 
-Each cell is a group of class ``cell`` whose ``data-id`` is the tensor and the coordinates:
-``out-0-1``; a page may hold several drawings, so that none has an ``id``. Each slice is a rectangle
-of class ``slice`` with the tensor in ``data-tensor`` and the coordinates in ``data-at``, ``:`` for
-None. Each arrow is a path of class ``arrow``, with its ends in ``data-from`` and ``data-to``; its
-first point and the last before its head lie on their edges.
+Each cell is a group of class ``cell`` whose ``data-id`` is ``out-0-1``; none has an ``id``, as a
+page may hold several drawings. Each slice is a rectangle of class ``slice`` with the tensor in
+``data-tensor`` and the coordinates in ``data-at``, ``:`` for None. Each arrow is a path of class
+``arrow`` from an edge of ``data-from`` to one of ``data-to``.
 """
 
 from __future__ import annotations
@@ -315,8 +314,8 @@ def animated(scenes: Sequence[Scene], sheet: Sheet = FREE) -> str:
             dur=f"{_STEP_SECONDS * len(scenes)}s",
             repeatCount="indefinite",
         )
-        seen = "hidden" if n else "visible"
-        body += [f'<g visibility="{seen}">{turns}', *elements(scene), "</g>"]
+        group = f'<g visibility="{"hidden" if n else "visible"}">{turns}'
+        body += [group, *elements(scene), "</g>"]
     return _document(first, body, sheet)
 
 

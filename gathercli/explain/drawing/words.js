@@ -109,6 +109,11 @@ function traceOf(model, answered, flat) {
   return model.family === "gather-tree" ? traceOfBeam(answered, flat) : traceOfGather(model, answered, flat);
 }
 
+/** Say what the cells of an index that points nowhere have. */
+function fillingOf(model, { outside }) {
+  return model.inputs[0].dtype === "str" && outside === "zero" ? "the empty string" : FILLINGS[outside];
+}
+
 function traceOfGather(model, answered, flat) {
   const { row, D, b, shape, panel, axes, indexShape, picks, policy } = answered;
   const { fate, index, source } = answered.cells[flat];
@@ -122,7 +127,7 @@ function traceOfGather(model, answered, flat) {
     const [position, size] = [positions[n], D[axes[n]]];
     const [axis, it] = [`axis ${axes[n]}, whose size is ${size}`, row.tuples ? k : "it"];
     if (position < 0) {
-      lines.push(`  ${k} points nowhere on ${axis}: ${fate === "filled" ? FILLINGS[policy.outside] : "refused"}`);
+      lines.push(`  ${k} points nowhere on ${axis}: ${fate === "filled" ? fillingOf(model, policy) : "refused"}`);
     } else if (BigInt(position) === k) lines.push(`  ${it} is a position on ${axis}`);
     else if (policy.wraps && k < 0n && k + BigInt(size) === BigInt(position)) {
       lines.push(`  ${it} counts from the end of ${axis}: ${k} + ${size} = ${position}`);
