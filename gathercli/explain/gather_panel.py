@@ -224,7 +224,7 @@ def _source(provenance: GatherProvenance, trace: Trace, rank: int) -> str:
     ``data[3,:]`` is that of a row.
     """
     if trace.data is None:
-        return provenance.filling if trace.fate is Fate.FILLED else "refused"
+        return provenance.fill_words if trace.fate is Fate.FILLED else "refused"
     dims = (d for d, i in provenance.dim_map[rank:] if d is not None and i is None)
     along = set(map(provenance.data_dim, dims))
     return panel.unit_text(tuple(None if d in along else n for d, n in enumerate(trace.data)))

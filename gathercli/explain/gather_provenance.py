@@ -109,8 +109,7 @@ class GatherProvenance(Provenance[Trace]):
         filling = fill_bytes(call, self.data.dtype)[: dtype.itemsize]
         filled = np.frombuffer(filling, dtype.newbyteorder("<")) if any(filling) else None
         self.fill = np.zeros((), dtype) if filled is None else filled[0]
-        # what it is in words
-        self.filling = "the empty string" if self.data.dtype is STRING else call.outside.filling
+        self.fill_words = "the empty string" if self.data.dtype is STRING else call.outside.filling
         bound.check_size(None)
         try:
             for name, axes in indexed.items():

@@ -254,7 +254,7 @@ class GatherView(View):
         for k, position, dim, along in each:
             axis, it = f"axis {dim}, whose size is {along.size}", k if provenance.is_tuple else "it"
             if position < 0:
-                done = provenance.filling if trace.fate is Fate.FILLED else "refused"
+                done = provenance.fill_words if trace.fate is Fate.FILLED else "refused"
                 yield f"{k} points nowhere on {axis}: {done}"
             elif position == k:
                 yield f"{it} is a position on {axis}"

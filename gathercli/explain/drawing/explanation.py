@@ -152,8 +152,9 @@ class _Draft:
         """Return the lines beside the tensors; a slide leaves out what is always the same."""
         form, view, selection = self.form, self.view, self.selection
         self._link(traced)  # lanes of arrows take room, too
-        if form.bare:
-            return []
+        hidden = [*filter(None, [view.hidden(selection, view.parts(selection, drawn=True))])]
+        if form.bare:  # which says what is left out for want of room
+            return [Caption(0, 0, text, "note") for text in hidden if not self.look.window]
         panels = [each.panel for each in self.drawings]
         tensors = [tensor for panel in panels for tensor in panel.tensors]
         cut = [*dict.fromkeys(remark for panel in panels for remark in panel.remarks)]
@@ -162,9 +163,9 @@ class _Draft:
         if 0 < linked < total:  # of an empty tensor there are neither arrows nor letters
             count = counted(total, *view.linked)
             cut.append(f"arrows for {linked} of {count}; letters mark the rest")
-        cut += filter(None, [view.hidden(selection, view.parts(selection, drawn=True))])
+        cut += hidden
         mark = self.look.marks.hidden
-        if any(cell.letter == mark for each in tensors for cell in each.cells.values()):
+        if any(mark == cell.letter for each in tensors for cell in each.cells.values()):
             cut.append(f"{mark} read by indices that are not shown")
         words = _notes(view, self.look, traced if form.has_steps and not self._is_plain else None)
         if form.aspect is not None or form.brief:
