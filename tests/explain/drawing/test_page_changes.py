@@ -415,6 +415,22 @@ def test_what_is_no_value_is_refused_in_words(
     assert tab.focus == cell
 
 
+def test_a_field_undoes_an_edit_unless_it_is_being_typed_in(
+    tab: Tab, saved: Callable[..., Path]
+) -> None:
+    tab.open(saved("gather", "[10,20]", "[1,0]"))
+    choose(tab, "indices i64", "[0,0]")
+
+    tab.press("Control+z")
+    undone = texts(tab, "out")
+    box = tab.page.get_by_label("indices i64", exact=True)
+    box.press_sequentially("9")
+    tab.press("Control+z")
+
+    assert undone == texts(tab, "out") == ["20", "10"]
+    assert box.input_value() == "[1,0]"
+
+
 def test_the_keys_of_a_grid_change_a_column(tab: Tab, saved: Callable[..., Path]) -> None:
     tab.open(saved(*CALL))
     tab.page.locator("#indices-0").click()

@@ -72,6 +72,22 @@ def test_the_path_of_a_beam_runs_through_its_tokens() -> None:
     ]
 
 
+@pytest.mark.parametrize("aspect", [None, (16, 9)])
+@pytest.mark.parametrize("width", [2, 3])
+def test_a_step_of_beams_stands_at_one_height(width: int, aspect: tuple[int, int] | None) -> None:
+    steps = np.arange(4 * width).reshape(4, 1, width)
+    explanation = explain("gather-tree", steps, (steps + 1) % width, [4], 99)
+
+    picture = Picture(svg(scene_of(explanation, Look(None), aspect=aspect)))
+
+    rows = [
+        sorted({each.y for each in picture.tensor(name).values()})
+        for name in ("parent_ids", "step_ids", "out")
+    ]
+    assert len(rows[0]) == 4
+    assert rows[0] == rows[1] == rows[2]
+
+
 def test_no_mark_hides_a_single_row() -> None:
     rows = [0, 2, 4, 6, 9, 11, 13, 15, 17, 19]
     explanation = explain("gather", np.zeros((20, 2)), rows)
@@ -108,6 +124,18 @@ def test_a_small_output_is_drawn_whole(
 
     drawn = [cell for cell in scene.cells if cell.tensor == "out"]
     assert len(drawn) == np.prod(explanation.shape)
+
+
+@pytest.mark.parametrize("bare", [True, False])
+def test_a_slide_says_what_it_leaves_out(bare: bool) -> None:
+    data = np.arange(48).reshape(2, 2, 3, 4)
+    explanation = explain("gather", data, [[1, 0], [-1, 2]], axis=2, batch_dims=1)
+
+    picture = Picture(svg(scene_of(explanation, Look(None), bare=bare, aspect=(16, 9))))
+
+    shown = sum(each.tensor == "out" for each in picture.drawn.values() if "cell" in each.kinds)
+    assert shown < 32
+    assert any(each.startswith(f"{shown} of 32 cells of out") for each in picture.texts)
 
 
 def test_a_drawing_says_how_many_facets_it_shows() -> None:
