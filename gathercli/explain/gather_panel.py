@@ -219,10 +219,7 @@ def _picked(selection: Selection, pick: Pick, text: str) -> panel.PanelCell:
 
 
 def _source(provenance: GatherProvenance, trace: Trace, rank: int) -> str:
-    """Format the source of the cells that share the first `rank` coordinates of one.
-
-    ``data[3,:]`` is that of a row.
-    """
+    """Format the source, as ``data[3,:]``, of cells that share the first `rank` coordinates."""
     if trace.data is None:
         return provenance.fill_words if trace.fate is Fate.FILLED else "refused"
     dims = (d for d, i in provenance.dim_map[rank:] if d is not None and i is None)

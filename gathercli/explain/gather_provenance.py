@@ -84,7 +84,7 @@ class GatherProvenance(Provenance[Trace]):
     """
 
     def __init__(self, bound: BoundCall, *, progress: ProgressCallback | None = None) -> None:
-        inputs = bound.in_memory
+        inputs, self.changes_inputs = bound.in_memory, bound.changes_inputs
         if inputs is None:
             raise LookupError("a provenance needs tensors in memory")
         call = bound.call

@@ -21,7 +21,7 @@ const flats = (shape) => Array.from({ length: total(shape) }, (_, flat) => flat)
 const flatOf = (at, shape) => at.reduce((flat, n, d) => flat * shape[d] + n, 0);
 
 /** Return the inputs and attributes that a framework's call gathers with. */
-function adapted({ adapts: how }, { inputs, attrs }) {
+function adapted({ adapts: how, attrs: defaults }, { inputs, attrs }) {
   if (!how) return { inputs, attrs };
   const made = inputs.map((input) => ({ ...input }));
   const [data, indices] = made;
@@ -30,7 +30,7 @@ function adapted({ adapts: how }, { inputs, attrs }) {
   if (how.scalars.includes("data") && !data.shape.length) data.shape = [1];
   if (how.scalars.includes("indices") && !indices.shape.length) indices.shape = [1];
   const takesBatch = lacksAxis && (how.flattens || how.axis_of_batch);
-  const axis = takesBatch ? (attrs.batch_dims ?? 0) : attrs.axis;
+  const axis = takesBatch ? (attrs.batch_dims ?? 0) : (attrs.axis ?? defaults.axis ?? null);
   const rank = data.shape.length;
   if (how.broadcasts && axis !== null && rank === indices.shape.length) {
     const along = rank ? ((axis % rank) + rank) % rank : -1;

@@ -28,7 +28,7 @@ _PANEL_GAP: Final = 48  # the space between panels,
 _SLIDE_GAP: Final = 32  # and on a slide, which words have at their side, too
 _NOTE_LINE: Final = 21
 _MOST_WIDTH: Final = 1600
-_SMALL_GROWTH: Final = 1.6  # how much larger the drawing of an output of few cells may be
+_SMALL_GROWTH: Final = 3.0  # how much larger the drawing of an output of few cells may be
 _MOST_HEIGHT: Final = 800  # the largest size of the tensors, if fewer cells are smaller
 # The ratio of sizes from which fewer cells are worth it though they do not fit either.
 _WORTHWHILE_RATIO: Final = 0.8

@@ -33,7 +33,7 @@ from gathercli.spec.shapes import flat_positions, product
 from gathercli.text import grouped
 
 # The most elements of a call that a page answers anew, if all are drawn, and else.
-MOST_CHANGED_ELEMENTS: Final = 5000
+MOST_CHANGED_ELEMENTS: Final = 7000
 MOST_HIDDEN_ELEMENTS: Final = 1000
 
 _BODY_STYLE: Final = (
@@ -48,10 +48,11 @@ def call_content(provenance: Provenance[Any], look: Look, *, whole: bool) -> dic
     """Return a call and the rows of its versions, for `answer.js`; with `whole` also its values.
 
     ``rules`` are those of the operator, in their order; a row has the fields of `Op`, and
-    ``takes``, whether it takes the element type of each input. ``texts`` are elements as a picture
-    has them, ``words`` their JSON, if these differ.
+    ``takes``, whether it takes the element type of each input; one that reshapes them stands alone.
+    ``texts`` are elements as a picture has them, ``words`` their JSON, if these differ.
     """
     call, inputs = provenance.call, list[dict[str, Any]]()
+    others = () if getattr(provenance, "changes_inputs", False) else call.family.ROWS
     for name, operand in call.inputs.items():
         tensor, dtype = getattr(provenance, name), operand.dtype
         inputs.append({"name": name, "dtype": dtype and dtype.short, "shape": tensor.shape})
@@ -69,7 +70,7 @@ def call_content(provenance: Provenance[Any], look: Look, *, whole: bool) -> dic
         "fills": {call.outside.value: fill, "zero": zero},
         "inputs": inputs,
         "rules": [ops.rule_name(rule) for rule in call.family.RULES],
-        "rows": [_row(op, call) for op in dict.fromkeys((*call.family.ROWS, call.op))],
+        "rows": [_row(op, call) for op in dict.fromkeys((*others, call.op))],
     }
 
 
@@ -173,12 +174,14 @@ def _outlined(scene: Scene) -> str:
 
     The outlines of each tensor are one path, row-major.
     """
-    outlines, parts = dict[str, str](), list[str]()
+    outlines, rows = dict[str, str](), dict[float, list[str]]()
     for cell in sorted(scene.cells, key=lambda cell: cell.at):
         x, y, width, height = map(number, cell.box)
         d = f"M{x} {y}h{width}v{height}h-{width}z"
         outlines[cell.tensor] = outlines.get(cell.tensor, "") + d
-        parts.append(svg.text(cell.box.center[0], cell.box.center[1] + 7, cell.text))
+        center, base = cell.box.center
+        rows.setdefault(base, []).append(svg.element("tspan", svg.safe(cell.text), x=center))
+    parts = [svg.element("text", *words, y=base + 7) for base, words in rows.items()]
     for name, d in outlines.items():
         parts.append(svg.path(d, class_="outlines", data_tensor=name, fill="none", stroke="gray"))
     cells = svg.element("g", *parts, class_="plain", text_anchor="middle")

@@ -145,7 +145,8 @@ function picksOf(model, answered, first) {
     const kinds = [fate, ...(own.some((each) => each < 0n) ? ["negative"] : [])];
     Object.assign(cell, { letter, color, kinds, fate, tail: target === cell.text ? "" : ` → ${target}` });
     for (const flat of sources) Object.assign(data.cells[flat], { letter, color, isRead: true });
-    for (const flat of outs) Object.assign(out.cells[flat], { letter, color, fate, kinds: [fate] });
+    const text = fate === "refused" ? { text: "!" } : {};
+    for (const flat of outs) Object.assign(out.cells[flat], { letter, color, fate, kinds: [fate], ...text });
     const ids = (grid, list) => [...new Set(list)].map((flat) => grid.cells[flat].id);
     const kind = fate === "copied" ? [] : [fate];
     const [from, to] = [ids(data, sources), ids(out, outs)];
@@ -191,7 +192,8 @@ function beamsOf(model, answered, first) {
       for (let t = 0; t < T; t++) {
         const { fate } = cells[flat(t, b, w)];
         const text = fate === "refused" ? { text: "!" } : {};
-        Object.assign(out.cells[flat(t, b, w)], { letter: letterOf(color, first), color, fate, kinds: [fate], ...text });
+        const own = fate === "copied" ? { color } : {};
+        Object.assign(out.cells[flat(t, b, w)], { letter: letterOf(color, first), ...own, fate, kinds: [fate], ...text });
       }
     }
   }

@@ -92,9 +92,10 @@ function shapeWords({ row, shapes, I, axis, b, shape }) {
   const text = formula.replace(TERM, (_, merged, first, last, name = merged, start = first, stop = last) => {
     const [from, to] = [bound(start), bound(stop)];
     const dims = shapes[row.inputs.indexOf(name)].slice(from, to);
-    terms.push(merged ? [total(dims)] : dims);
+    const isMerged = merged && to > 1;
+    terms.push(isMerged ? [total(dims)] : dims);
     const words = `${name}.shape[${from ?? ""}:${to ?? ""}]`;
-    return merged && to > 1 ? `[product(${words})]` : words;
+    return isMerged ? `[product(${words})]` : words;
   });
   const sum = sized(terms.flat());
   const steps = [text, terms.map(sized).join(" + "), ...(terms.length > 1 ? [sum] : [])];
@@ -220,7 +221,7 @@ function nested(input, dtype) {
 
 const literal = ({ shape, values, words = values }, dtype) => `${shape.join("x")}x${dtype}=${words.join(" ")}`;
 
-const MOST_DRAWN = 6000; // cells of a picture
+const MOST_DRAWN = 7000; // cells of a picture
 const MOST_RANK = 64;
 const WIDEST_STRING = 24; // characters of one in a picture
 // Characters that are not seen, or turn what is around them.
@@ -409,13 +410,23 @@ function rounded(value, [bits, least, most]) {
   return Math.abs(made) > most ? Infinity * Math.sign(made) : made;
 }
 
+/** Write a number in scientific notation, rounded to some digits, a half to an even one. */
+function scientific(value, count) {
+  const nearest = value.toExponential(count - 1);
+  const [digits, exponent] = value.toExponential(60).split("e");
+  const kept = digits.slice(0, digits.indexOf(".") + count);
+  const isTie = /^50*$/.test(digits.slice(kept.length)) && Number(kept.at(-1)) % 2 === 0;
+  return isTie ? `${kept}e${exponent}` : nearest;
+}
+
 /** Write a float as a picture has it. */
 function general(value) {
   if (Number.isNaN(value)) return "nan";
   if (!Number.isFinite(value)) return value < 0 ? "-inf" : "inf";
   if (!value) return Object.is(value, -0) ? "-0" : "0";
-  const [digits, exponent] = value.toExponential(PRECISION - 1).split("e");
-  if (exponent >= -4 && exponent < PRECISION) return String(Number(value.toPrecision(PRECISION)));
+  const rounded = scientific(value, PRECISION);
+  const [digits, exponent] = rounded.split("e");
+  if (exponent >= -4 && exponent < PRECISION) return String(Number(rounded));
   return `${Number(digits)}e${exponent < 0 ? "-" : "+"}${String(Math.abs(exponent)).padStart(2, "0")}`;
 }
 

@@ -104,10 +104,12 @@ def draws(op: str, rng: random.Random) -> tuple[list[np.ndarray[Any, Any]], dict
     data = [rng.choice((0, 1, 2, 2, 3, 3, 4)) for _ in range(rng.choice((0, 1, 2, 2, 3, 3, 4)))]
     rank, often = len(data), rng.random() < 0.7  # whether the attributes are more likely legal
     axis = rng.randrange(-rank, max(1, rank)) if often else rng.choice((None, 0, 1, -1, 2, 7, -5))
+    if op == "gather-elements" and rng.random() < 0.2:
+        axis = None
     batch_dims = rng.choice((None, None, 0, 1)) if often else rng.choice((None, 1, 2, -1, -3, 5))
     indices = [rng.choice((0, 1, 2, 3)) for _ in range(rng.choice((0, 1, 1, 2, 3)))]
     if op == "gather-elements":
-        indices = [size if rng.random() < 0.7 else rng.choice((0, 1, 2, 3)) for size in data]
+        indices = [size if rng.random() < 0.6 else rng.choice((0, 1, 1, 2, 3)) for size in data]
         indices = indices[: rng.choice((None, None, None, 1))]
     elif rng.random() < 0.7:
         indices[: rank - 1] = data[: min(len(indices), rank - 1)]
