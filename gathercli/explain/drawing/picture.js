@@ -103,7 +103,7 @@ function panelsOf({ row, b, axis, D, shape }, lead, { grids, links }) {
 function partOf(grid, lead, at) {
   if (!lead) return grid;
   const cells = grid.cells.filter((cell) => at.every((n, d) => cell.at[d] === n)).map((cell) => ({ ...cell, at: cell.at.slice(lead) }));
-  return { ...grid, shape: grid.shape.slice(lead), cells, words: `${grid.name}[${[...at, ...grid.shape.slice(lead).map(() => ":")].join(",")}]` };
+  return { ...grid, before: at, shape: grid.shape.slice(lead), cells, words: `${grid.name}[${[...at, ...grid.shape.slice(lead).map(() => ":")].join(",")}]` };
 }
 
 const plainCell = (name, shape, text) => (flat) => {
@@ -493,7 +493,7 @@ function blockOf(grid, { types, links, lead, isTerse, batches = [], fromEnd = []
     if (isTree) {
       if (isFirst && batches[facet[0]]) texts.push([x, y + 12, batches[facet[0]], "note"]);
       texts.push([x, y + 34, `${name}[:,${facet[0]},:]`, "title"]);
-    } else if (hasFacets) texts.push([x + labels, y + 10, `[${[...facet, ":", ":"].join(",")}]`, "facet"]);
+    } else if (hasFacets) texts.push([x + labels, y + 10, `[${[...(grid.before ?? []), ...facet, ":", ":"].join(",")}]`, "facet"]);
     for (let c = 0; c < columns && (isGrid || isRow); c++) {
       const [middle, base] = [x + xOf(c) + width / 2, y + top - 7 - lane];
       texts.push([middle, base, String(c), "coordinate", "middle"]);

@@ -3,7 +3,7 @@
 
 const NUMBER = /^[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?$/;
 const FILLERS = /^(?:an?|the|its?|is|are|so)$/;
-const LEADS = /^(?:(?:it|the|answer|shape|output|index|indices|is|are)\b\s*)+[:=]?/;
+const LEADS = /^(?:(?:it|the|answer|shape|out|output|result|index|indices|is|are|gives)\b\s*)+[:=]?/;
 
 /** Write an answer as it is compared: in lower case, a dash as the minus that it stands for. */
 function plain(text) {
@@ -16,7 +16,7 @@ function plain(text) {
 
 /** Read a number or nested lists as a command does, outer brackets or not; undefined for another text. */
 function tensorOf(text) {
-  const inner = text.replace(/^(?:\w+\.)?(?:array|tensor|size)\((.*)\)$/s, "$1").replace(/\band\b/g, " ");
+  const inner = text.replace(/^(?:\w+\.)?(?:array|tensor|size)\((.*?)(?:,\s*dtype=[\w.]+)?\)$/s, "$1").replace(/\band\b/g, " ");
   const tokens = inner.replace(/\(/g, "[").replace(/\)/g, "]").match(/[[\],]|[^[\],\s]+/g) ?? [];
   const words = tokens.map((token) => (NUMBER.test(token) ? JSON.stringify(Number(token) || 0) : token));
   const json = words
@@ -43,12 +43,15 @@ function wordsOf(text) {
   return words.filter((word) => !FILLERS.test(word)).join("");
 }
 
+/** Return the number, lists or shape of an answer; undefined for words. */
+function valueOf(answer, isShape) {
+  const value = plain(answer).replace(LEADS, "").replace(/\.$/, "");
+  return isShape ? shapeOf(value) : tensorOf(value);
+}
+
 /** Return what is compared of an answer. */
 function read(answer, isShape) {
-  const text = plain(answer);
-  const value = text.replace(LEADS, "").replace(/\.$/, "");
-  const tensor = isShape ? shapeOf(value) : tensorOf(value);
-  return JSON.stringify(tensor ?? wordsOf(text));
+  return JSON.stringify(valueOf(answer, isShape) ?? wordsOf(plain(answer)));
 }
 
 function isSame(answer, expected, isShape) {
@@ -90,8 +93,13 @@ function judged(answer, { accept, slips, shape }) {
   if (answer.trim() === "") return ["", ""];
   if (accepted.some((each) => isSame(answer, each, isShape))) return ["right", "Right."];
   const slip = Object.entries(JSON.parse(slips)).find(([each]) => isSame(answer, each, isShape));
-  const isNear = accepted.some((each) => isFlatter(answer, each));
-  return ["wrong", `Not yet. ${slip?.[1] ?? (isNear ? "The numbers are right, their brackets are not." : "")}`];
+  const isNumeric = accepted.some((each) => valueOf(each, isShape) !== undefined);
+  let hint = "";
+  if (accepted.some((each) => isFlatter(answer, each))) hint = "The numbers are right, their brackets are not.";
+  else if (isNumeric && /\d/.test(answer) && valueOf(answer, isShape) === undefined) {
+    hint = "This cannot be read: write numbers, and lists in brackets, as [1,2].";
+  }
+  return ["wrong", `Not yet. ${slip?.[1] ?? hint}`];
 }
 
 function check(form) {

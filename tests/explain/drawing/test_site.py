@@ -407,6 +407,7 @@ def test_answers_are_checked_in_the_page(page: Any, address: str, lesson: Any) -
         ("[3,4],[0,0]", None),
         ("[[3 4]\n [0 0]]", None),
         ("[[3,0],[4,0]]", ""),
+        ("[[3,4],[0,0]", "This cannot be read: write numbers, and lists in brackets, as [1,2]."),
         ("no error", ""),
     ],
 )
