@@ -358,7 +358,8 @@ def test_the_lines_of_four_operators_make_their_pictures() -> None:
             made = {"NumPy": "asarray", "PyTorch": "tensor", "TensorFlow": "constant"}[label]
             given = {key: getattr(library, made)(each) for key, each in tensors.items()}
             line = lines[LIBRARIES.index(label)]
-            assert eval(line, {name: library, **given}).tolist() == expected, line  # noqa: S307
+            output = eval(line, {name: library, **given})  # noqa: S307
+            assert np.asarray(output).tolist() == expected, line
 
 
 def test_the_picture_of_a_page_answers_to_keys_under_the_policy(page: Any, address: str) -> None:
