@@ -247,8 +247,7 @@ def beam_panel(selection: BeamSelection, b: int) -> panel.Panel:
     parent_ids = _tensor(selection, b, "parent_ids", sources, partial(_parent_cell, selection, b))
     out = _tensor(
         selection, b, panel.OUT, selection.beams, lambda t, w: _out_cell(selection, traces[t, w])
-    )
-    out = out._replace(place=panel.Placement.COLUMN)
+    )._replace(place=panel.Placement.COLUMN)
     length = f"max_seq_len {selection.tokens.length(b)}"
     users = selection.users.items()
     has_many = any(len(by) > MOST_BEAM_LETTERS for (_, batch, _), by in users if batch == b)

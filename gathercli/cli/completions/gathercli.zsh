@@ -255,7 +255,7 @@ _gathercli() {
             '-V[The version, such as openvino-8, onnx-13, onnx (its newest), '\''opset 17'\'' or np.take; default GATHERCLI_VERSION, else OpenVINO'\''s newest]:version:(openvino-8 openvino-7 openvino-1 onnx-13 onnx-11 onnx-1 openvino-6 openvino-5 onnx-12 coreml-ios17 coreml-ios16 coreml-ios15 jax.numpy.take jax.getitem numpy.take numpy.getitem tensorflow.gather tensorflow.nn.embedding_lookup tensorrt.Gather tflite.GATHER tflite.EMBEDDING_LOOKUP torch.index_select torch.embedding torch.nn.functional.embedding torch.take torch.getitem webnn.gather xla.gather jax.numpy.take_along_axis numpy.take_along_axis tensorrt.GatherElements torch.gather torch.take_along_dim webnn.gatherElements xla.gather-elements jax.getitem_nd jax.lax.gather numpy.getitem_nd tensorflow.gather_nd tensorrt.GatherND tflite.GATHER_ND torch.getitem_nd webnn.gatherND xla.gather-nd tensorflow_addons.seq2seq.gather_tree)' \
             '--negative=[A negative index: spec (the version'\''s rule), wrap (from the end, once) or error]:policy:(spec wrap error)' \
             '--out-of-range=[An index outside the axis: spec (the version'\''s rule), error, zero, nan, extreme (NaN or an end of the type, as JAX fills), clamp or wrap (modulo the size)]:policy:(spec error zero nan extreme clamp wrap)' \
-            '--save=[Also keep the picture: .svg, .png, .pdf, .html or .txt; of `explain` '\''step-{n}.svg'\'' is one for each cell]:path:_files' \
+            '--save=[Also keep the picture: .svg, .png, .pdf, .html or .txt]:path:_files' \
             '--format=[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
             '-f[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
             '--aspect=[Lay out a drawing as a slide of this ratio of width to height, such as 16:9]:w:h: ' \
@@ -263,8 +263,8 @@ _gathercli() {
             '--theme=[light, dark or transparent (light, without a background); default what the viewer prefers, or light]:theme:(light dark transparent)' \
             '--no-clobber[Do not replace an existing file]' \
             '--bare[With --save: draw the tensors alone, without words]' \
-            '--animate[With --save: draw each output cell in turn, as an .svg that moves without a script]' \
-            '--arrows=[With --save: auto (all of up to 24 output cells, else some), all, path (of one cell) or none]:which:(auto all path none)' \
+            '--animate[With --save: draw each cell in turn, as an .svg that moves]' \
+            '--arrows=[auto (all of up to 24 output cells, else some), all, path (of one cell) or none]:which:(auto all path none)' \
             '--window=[What to show of the output, a slice a dimension: 0:3,:,10:20]:slices: ' \
             '--cell=[Trace one output cell in words and coordinates]:i,j,...: ' \
             '--step[Walk through the output cells: with keys on a terminal, a line a cell elsewhere]' \
@@ -302,7 +302,7 @@ _gathercli() {
             '--allow-fill[Exit 0 where indices are filled with zeros, 1 only where they are refused]' \
             '--format=[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
             '-f[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
-            '--save=[Also keep the picture: .svg, .png, .pdf, .html or .txt; of `explain` '\''step-{n}.svg'\'' is one for each cell]:path:_files' \
+            '--save=[Also keep the picture: .svg, .png, .pdf, .html or .txt]:path:_files' \
             '--aspect=[Lay out a drawing as a slide of this ratio of width to height, such as 16:9]:w:h: ' \
             '--size=[Draw on so many pixels, wide and high: 1920x1080; values have 28 of 1080]:wxh: ' \
             '--theme=[light, dark or transparent (light, without a background); default what the viewer prefers, or light]:theme:(light dark transparent)' \
@@ -343,7 +343,7 @@ _gathercli() {
             '--negative=[A negative index: spec (the version'\''s rule), wrap (from the end, once) or error]:policy:(spec wrap error)' \
             '--out-of-range=[An index outside the axis: spec (the version'\''s rule), error, zero, nan, extreme (NaN or an end of the type, as JAX fills), clamp or wrap (modulo the size)]:policy:(spec error zero nan extreme clamp wrap)' \
             '--of=[Only these frameworks: openvino,onnx,torch]:list:(openvino onnx coreml jax numpy tensorflow tensorrt tflite torch webnn xla)' \
-            '--save=[Also keep the picture: .svg, .png, .pdf, .html or .txt; of `explain` '\''step-{n}.svg'\'' is one for each cell]:path:_files' \
+            '--save=[Also keep the picture: .svg, .png, .pdf, .html or .txt]:path:_files' \
             '--format=[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
             '-f[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
             '--aspect=[Lay out a drawing as a slide of this ratio of width to height, such as 16:9]:w:h: ' \
@@ -380,7 +380,7 @@ _gathercli() {
             '--negative=[A negative index: spec (the version'\''s rule), wrap (from the end, once) or error]:policy:(spec wrap error)' \
             '--out-of-range=[An index outside the axis: spec (the version'\''s rule), error, zero, nan, extreme (NaN or an end of the type, as JAX fills), clamp or wrap (modulo the size)]:policy:(spec error zero nan extreme clamp wrap)' \
             '--suggest[Also write a call that tells explanations that tie apart]' \
-            '--save=[Also keep the picture: .svg, .png, .pdf, .html or .txt; of `explain` '\''step-{n}.svg'\'' is one for each cell]:path:_files' \
+            '--save=[Also keep the picture: .svg, .png, .pdf, .html or .txt]:path:_files' \
             '--format=[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
             '-f[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
             '--rtol=[Relative tolerance of elements that are taken for equal; default 0]:float: ' \
@@ -564,7 +564,7 @@ _gathercli() {
         info) _arguments \
             '--format=[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
             '-f[auto (pretty on a terminal, plain text elsewhere), pretty or json]:format:(auto pretty json)' \
-            '--save=[Also keep the picture: .svg, .png, .pdf, .html or .txt; of `explain` '\''step-{n}.svg'\'' is one for each cell]:path:_files' \
+            '--save=[Also keep the picture: .svg, .png, .pdf, .html or .txt]:path:_files' \
             '--aspect=[Lay out a drawing as a slide of this ratio of width to height, such as 16:9]:w:h: ' \
             '--size=[Draw on so many pixels, wide and high: 1920x1080; values have 28 of 1080]:wxh: ' \
             '--theme=[light, dark or transparent (light, without a background); default what the viewer prefers, or light]:theme:(light dark transparent)' \
