@@ -273,9 +273,8 @@ def shown(size: int, most: int, edge: int, here: int | None) -> Sequence[int]:
         return range(size)
     if here is not None:
         start = max(0, min(here - edge, size - 2 * edge - 1))
-        end = start + 2 * edge + 1
-        return range(start - (start == 1), end + (end == size - 1))  # a mark hides two at least
-    if size == 2 * edge + 1:
+        return range(start, start + 2 * edge + 1)
+    if size == 2 * edge + 1:  # a mark hides two at least
         return [*range(edge), *range(edge + 2, size)]
     return shown_positions(size, most, edge) or [0]
 

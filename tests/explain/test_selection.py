@@ -3,26 +3,14 @@
 from __future__ import annotations
 
 import json
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import pytest
 
-from gathercli.explain.selection import shown, without_single_gaps
+from gathercli.explain.selection import without_single_gaps
 
 if TYPE_CHECKING:
     from tests.conftest import Run
-
-
-@pytest.mark.parametrize("edge", range(4))
-def test_around_a_cell_no_coordinate_is_hidden_alone(edge: int) -> None:
-    for size in range(2 * edge + 2, 2 * edge + 9):
-        for here in range(size):
-            coordinates = shown(size, 2 * edge + 1, edge, here)
-
-            ends = [-1, *coordinates, size]
-            assert here in coordinates
-            assert 2 not in [after - before for before, after in pairwise(ends)], (size, here)
 
 
 def test_what_is_hidden_alone_is_shown_where_there_is_room() -> None:
