@@ -103,3 +103,22 @@ def test_an_index_that_a_browser_cannot_count_to_keeps_its_digits() -> None:
     content = content_of("gather", [1, 2], np.array([1, 2**63], np.uint64))
 
     assert content["call"]["inputs"][1]["texts"] == ["1", "9223372036854775808"]
+
+
+@pytest.mark.parametrize(
+    ("call", "alone"),
+    [
+        (("gather-elements", np.zeros((3, 2)), [[0, 1, 1]], "numpy.take_along_axis"), True),
+        (("gather-elements", np.zeros((3, 2)), [[0, 1]] * 3, "numpy.take_along_axis"), False),
+        (("gather", np.zeros((3, 2)), 1, "torch.index_select"), True),
+        (("gather", np.zeros((3, 2)), [1], "torch.index_select"), False),
+    ],
+)
+def test_no_other_version_answers_for_inputs_that_a_call_has_reshaped(
+    call: tuple[Any, ...], alone: bool
+) -> None:
+    *words, version = call
+    rows = content_of(*words, version=version, axis=1)["call"]["rows"]
+
+    assert (len(rows) == 1) is alone
+    assert rows[-1]["full_name"] == version
